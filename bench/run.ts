@@ -1,0 +1,32 @@
+import { fileURLToPath } from "node:url";
+import { spawnMs, yardsticks } from "./measure.ts";
+import { measureExternal, measureSteps } from "./steps.ts";
+
+/** `npm run bench`: the budgets of DESIGN §10 that this build can be held to, as multiples of bare acts in the same run. */
+const launcher = fileURLToPath(new URL("../packages/lernie/bin/lernie.cjs", import.meta.url));
+const bare = yardsticks();
+const times = (ms: number, unit: number): string => `${(ms / unit).toFixed(1)} x`;
+const say = (line: string): boolean => process.stdout.write(`${line}\n`);
+
+say(
+	`bare: node -e 0 ${bare.nodeMs.toFixed(1)} ms, spawn ${bare.spawnMs.toFixed(2)} ms, fsynced write ${bare.fsyncMs.toFixed(2)} ms`,
+);
+const version = spawnMs(process.execPath, [launcher, "--version"]);
+say(`lernie --version: ${version.toFixed(1)} ms = ${times(version, bare.nodeMs)} node -e 0 (budget 2.5 x)`);
+
+const sizes = process.argv.includes("--short") ? [200, 1000] : [200, 1000, 10_000];
+const steps = await measureSteps(sizes);
+for (const step of steps)
+	say(
+		`durable step at ${step.entries} entries: ${step.medianMs.toFixed(2)} ms = ${times(step.medianMs, bare.fsyncMs)} a fsynced write; ` +
+			`${step.objects} objects (budget 10), ${(step.bytes / 1024).toFixed(1)} KiB (24), ${step.fsyncs} fsyncs of objects`,
+	);
+const [first, last] = [steps.find((step) => step.entries === 1000), steps.at(-1)];
+if (first !== undefined && last !== undefined && first !== last)
+	say(
+		`growth from ${first.entries} to ${last.entries} entries: ${times(last.medianMs, first.medianMs)} (budget 1.2 x)`,
+	);
+const external = await measureExternal();
+say(
+	`step with an external call: ${external.toFixed(2)} ms, ${(external - bare.spawnMs).toFixed(2)} ms above a bare spawn`,
+);

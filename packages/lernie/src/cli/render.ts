@@ -1,0 +1,64 @@
+import { type RunEvent, runEventToJson } from "@lernie/contract";
+import type { Output } from "./output.ts";
+import { excerpt, printable } from "./printable.ts";
+
+const SHOWN = 160;
+
+const WORDS: Readonly<Record<(RunEvent & { type: "verdict" })["verdict"], string>> = {
+	pass: "pass",
+	refuse: "REFUSED",
+	hold: "HELD",
+	fault: "CONTROL FAULT",
+	none: "UNCONTROLLED",
+	ungranted: "not in its toolset",
+	unusable: "unusable arguments",
+	stopped: "stopped",
+	unknown: "unknown",
+	"not-started": "not started",
+};
+
+/**
+ * Shows a drive while it runs. With `--json` every event is a line on stdout; else the assistant's text, and only it,
+ * goes to stdout, and one line a tool call to stderr.
+ */
+export const createRenderer = (output: Output, textToStdout: boolean): ((event: RunEvent) => void) => {
+	if (output.json) return (event) => output.product(`${runEventToJson(event)}\n`);
+	const calls = new Map<string, string>();
+	let open = false;
+	const closeText = (): void => {
+		if (open) output.product("\n");
+		open = false;
+	};
+	return (event) => {
+		if (event.type !== "text") closeText();
+		switch (event.type) {
+			case "agent":
+				return output.say(`agent ${event.id} ${event.name}`);
+			case "text":
+				if (textToStdout) output.product(event.text);
+				open = textToStdout && !event.text.endsWith("\n");
+				return;
+			case "call":
+				calls.set(event.id, `${printable(event.name)} ${excerpt(event.input, SHOWN)}`);
+				return;
+			case "verdict": {
+				const reason = event.reason === null ? "" : `: ${excerpt(event.reason, SHOWN * 2)}`;
+				return output.say(`  ${calls.get(event.id) ?? printable(event.id)}  ${WORDS[event.verdict]}${reason}`);
+			}
+			case "result":
+				if (event.exit_code !== null && event.exit_code !== 0)
+					output.say(`    exit ${event.exit_code} after ${event.ms} ms`);
+				return;
+			case "retry":
+				return output.say(
+					`model call failed (${printable(event.error)}); attempt ${event.attempt + 1} in ${event.delay_ms} ms`,
+				);
+			case "notice":
+				return output.say(printable(event.message));
+			case "end":
+				return;
+			default:
+				return event satisfies never;
+		}
+	};
+};

@@ -1,0 +1,55 @@
+import { CONFIG_REF_ROOT, EXIT, type ExitCode, LernieError } from "@lernie/contract";
+import { effectiveConfig } from "../../config/effective.ts";
+import { loadConfig } from "../../config/load.ts";
+import type { DriveContext } from "../../drive/session.ts";
+import type { Oid } from "../../git/types.ts";
+import { printDocument } from "../output.ts";
+import { inWorkspace, type World } from "../world.ts";
+
+interface Branch {
+	readonly name: string;
+	readonly commit: Oid;
+}
+
+const branches = async ({ repo }: DriveContext): Promise<readonly Branch[]> =>
+	(await repo.list(CONFIG_REF_ROOT)).map(({ ref, oid }) => ({ name: ref.slice(CONFIG_REF_ROOT.length), commit: oid }));
+
+const branchOf = async (context: DriveContext, name: string): Promise<Branch> => {
+	const all = await branches(context);
+	const found = all.find((branch) => branch.name === name);
+	if (found !== undefined) return found;
+	const known = all.map((branch) => branch.name);
+	throw new LernieError(
+		"CONFIG",
+		`config ${JSON.stringify(name)}: there is none of that name. There is: ${known.join(", ")}`,
+		{ name, known },
+	);
+};
+
+/** `config show [name]`: everything in effect, defaults marked. */
+export const configShow = async (world: World, name: string): Promise<ExitCode> =>
+	inWorkspace(world, async (context) => {
+		const { commit } = await branchOf(context, name);
+		const text = await effectiveConfig(context.repo, commit, context.roots);
+		printDocument(
+			world.output,
+			{ name, commit, yaml: text },
+			`# config/${name} ${commit}\n${text}# UNCONFINED: no sandbox holds a tool\n`,
+		);
+		return EXIT.done;
+	});
+
+/** `config check [name]`: loads a configuration, or every one, as a drive would; the first error ends it. */
+export const configCheck = async (world: World, name: string | undefined): Promise<ExitCode> =>
+	inWorkspace(world, async (context) => {
+		const { roots, effects, layout, repo } = context;
+		const checked = name === undefined ? await branches(context) : [await branchOf(context, name)];
+		for (const { commit } of checked) {
+			const options = { roots, env: effects.env, workspace: layout.root };
+			const { roles } = await loadConfig(repo, commit, { ...options, role: "worker" });
+			for (const role of roles) await loadConfig(repo, commit, { ...options, role });
+		}
+		const lines = checked.map((branch) => `config/${branch.name} ${branch.commit.slice(0, 12)} loads`);
+		printDocument(world.output, { checked: checked.map((branch) => ({ ...branch, ok: true })) }, lines.join("\n"));
+		return EXIT.done;
+	});

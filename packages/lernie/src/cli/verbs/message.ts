@@ -1,0 +1,27 @@
+import { ENV, EXIT, type ExitCode, LernieError } from "@lernie/contract";
+import { mail } from "../../drive/message.ts";
+import { readStatus } from "../../drive/status.ts";
+import { findAgent, listAgents } from "../../workspace/address.ts";
+import { PERSON } from "../../workspace/inbox.ts";
+import { printDocument } from "../output.ts";
+import { inWorkspace, textArgument, type World } from "../world.ts";
+
+/** `message <agent> <text>`: deposits and wakes; done once the message is durable (`spec/core.md` §12.1). */
+export const message = async (world: World, address: string, text: string): Promise<ExitCode> => {
+	const { env } = world.effects;
+	const body = await textArgument(text);
+	if (body.trim() === "") throw new LernieError("ARGUMENT", "the text is empty: say what the agent is to be told");
+	const sender = env[ENV.convBranch];
+	return inWorkspace(world, async (context) => {
+		const id = await findAgent(context.repo, address);
+		const ref = (await listAgents(context.repo)).find((agent) => agent.id === id);
+		const before = ref === undefined ? undefined : await readStatus(context, ref);
+		const sent = await mail(context, { to: id, sender: sender === undefined || sender === "" ? PERSON : sender, body });
+		if (before?.state === "failed" && sent.started)
+			world.output.say(
+				`note: the last drive of ${id} failed: ${before.last_error?.message ?? "its model call ended in an error"}`,
+			);
+		printDocument(world.output, { agent: sent.agent, started: sent.started }, "");
+		return EXIT.done;
+	});
+};

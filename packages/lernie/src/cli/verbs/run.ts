@@ -1,0 +1,75 @@
+import { realpathSync } from "node:fs";
+import { resolve } from "node:path";
+import { type ExitCode, exitCodeOf, LernieError } from "@lernie/contract";
+import { drive } from "../../drive/drive.ts";
+import { found } from "../../drive/found.ts";
+import { endMessage } from "../drive-end.ts";
+import { createRenderer } from "../render.ts";
+import { inWorkspace, textArgument, type World } from "../world.ts";
+
+export interface RunFlags {
+	readonly name?: string;
+	readonly model?: string;
+	readonly config: string;
+	readonly cwd?: string;
+	readonly here?: boolean;
+	readonly maxSteps?: string;
+}
+
+const stepsLimit = (given: string): string => {
+	if (given !== "unlimited" && !/^[1-9]\d*$/.test(given))
+		throw new LernieError("ARGUMENT", `--max-steps ${given}: not a positive number. Give one, or \`unlimited\``, {
+			given,
+		});
+	return `steps=${given}`;
+};
+
+const checkModel = (given: string): string => {
+	const slash = given.indexOf("/");
+	const model = given.slice(slash + 1);
+	if (slash < 1 || model === "" || model === "tool")
+		throw new LernieError(
+			"ARGUMENT",
+			`--model ${given}: not a row and a model. Give <row>/<model>, such as scripted/demo`,
+			{ given },
+		);
+	return given;
+};
+
+/** `run <text>`: founds an agent and drives it (DESIGN §6). */
+export const run = async (world: World, text: string, flags: RunFlags): Promise<ExitCode> => {
+	const { output } = world;
+	if (flags.here === true && flags.cwd !== undefined)
+		throw new LernieError("ARGUMENT", "--here and --cwd: give one of them, they both say where the agent works");
+	const goal = await textArgument(text);
+	if (goal.trim() === "") throw new LernieError("ARGUMENT", "the text is empty: say what the agent is to do");
+	const cwd =
+		flags.here === true ? realpathSync(world.cwd) : flags.cwd === undefined ? undefined : resolve(world.cwd, flags.cwd);
+	const founding = {
+		goal,
+		config: flags.config,
+		limits: flags.maxSteps === undefined ? [] : [stepsLimit(flags.maxSteps)],
+		...(flags.name === undefined ? {} : { name: flags.name }),
+		...(flags.model === undefined ? {} : { model: checkModel(flags.model) }),
+		...(cwd === undefined ? {} : { cwd }),
+	};
+	const render = createRenderer(output, true);
+	return inWorkspace(
+		world,
+		async (context) => {
+			const { agent, name, lease } = await found(context, founding);
+			render({ type: "agent", id: agent, name });
+			try {
+				const end = await drive(context, { agent, oneHop: false, lease });
+				render({ type: "end", state: end.state, exit: end.exit });
+				const message = endMessage(agent, end);
+				if (message !== undefined) output.say(message);
+				return end.exit;
+			} catch (thrown) {
+				if (thrown instanceof LernieError) render({ type: "end", state: "failed", exit: exitCodeOf(thrown) });
+				throw thrown;
+			}
+		},
+		render,
+	);
+};

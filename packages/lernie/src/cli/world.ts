@@ -1,0 +1,83 @@
+import { randomBytes } from "node:crypto";
+import { realpathSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { ENV, LernieError, type RunEvent } from "@lernie/contract";
+import type { DriveContext } from "../drive/session.ts";
+import { openRepo } from "../git/repo.ts";
+import type { Environment } from "../process/environment.ts";
+import { createCrashPoints } from "../workspace/crash.ts";
+import type { Effects } from "../workspace/effects.ts";
+import { findWorkspace } from "../workspace/layout.ts";
+import { findRoots, type Roots } from "../workspace/roots.ts";
+import type { Output } from "./output.ts";
+
+/** What every verb is given: the effects of this process, the flags they share, where words go. */
+export interface World {
+	readonly effects: Effects;
+	readonly roots: Roots;
+	readonly cwd: string;
+	readonly workspace: string | undefined;
+	readonly output: Output;
+	/** Absolute path of the control that ships until the real one does. */
+	readonly shippedControl: string;
+}
+
+const clock = (fixed: string | undefined): (() => Date) => {
+	if (fixed === undefined || fixed === "") return () => new Date();
+	const at = new Date(fixed);
+	if (Number.isNaN(at.getTime())) throw new LernieError("USAGE", `${ENV.now}: ${JSON.stringify(fixed)} is not a time`);
+	return () => new Date(at);
+};
+
+/** The script of a scripted model is relative to the first process; whoever is started from here is told where that was (CONTRACTS §9). */
+const environment = (env: Environment, cwd: string): Environment => {
+	const script = env[ENV.script];
+	return script === undefined || script === "" ? env : { ...env, [ENV.script]: resolve(cwd, script) };
+};
+
+/** Builds the effects of this process; the only place that reads its environment (DESIGN §3). */
+export const createWorld = (flags: { readonly workspace: string | undefined }, output: Output): World => {
+	const env = environment(process.env, process.cwd());
+	const launcher = realpathSync(process.argv[1] ?? "");
+	return {
+		effects: {
+			now: clock(env[ENV.now]),
+			random: randomBytes,
+			sleep: async (ms) => {
+				await sleep(ms);
+			},
+			crash: createCrashPoints(env),
+			env,
+			self: { program: process.execPath, args: [launcher] },
+		},
+		roots: findRoots(env),
+		cwd: process.cwd(),
+		workspace: flags.workspace,
+		output,
+		shippedControl: join(dirname(launcher), "lernie-control-ask.cjs"),
+	};
+};
+
+/** Opens the workspace the flags name, for as long as `work` runs. `emit` gets what a drive tells. */
+export const inWorkspace = async <T>(
+	world: World,
+	work: (context: DriveContext) => Promise<T>,
+	emit: (event: RunEvent) => void = () => undefined,
+): Promise<T> => {
+	const layout = findWorkspace(world.workspace, world.effects.env, world.cwd);
+	const repo = openRepo(layout.repo);
+	try {
+		return await work({ layout, repo, roots: world.roots, effects: world.effects, emit });
+	} finally {
+		await repo.close();
+	}
+};
+
+/** A text argument; `-` is the whole of stdin (CONTRACTS §2). */
+export const textArgument = async (text: string): Promise<string> => {
+	if (text !== "-") return text;
+	const chunks: Buffer[] = [];
+	for await (const chunk of process.stdin) chunks.push(chunk as Buffer);
+	return Buffer.concat(chunks).toString("utf8");
+};

@@ -1,0 +1,101 @@
+import { configRef, LernieError } from "@lernie/contract";
+import type { Repo } from "../git/repo.ts";
+import type { Oid, TreeEntry } from "../git/types.ts";
+import type { Effects } from "../workspace/effects.ts";
+import type { Roots } from "../workspace/roots.ts";
+import { checkControlPlacement } from "./control-placement.ts";
+import { describeAll } from "./describe.ts";
+import { plannedFiles } from "./files.ts";
+import { checkManifest, checkVersion } from "./load.ts";
+import { snapshotPools } from "./pools.ts";
+import { readProvidersFile, readRole } from "./roles.ts";
+import { completeWorkflow, readWorkflowFile } from "./workflow.ts";
+
+export interface AuthorOptions {
+	readonly effects: Pick<Effects, "now">;
+	readonly roots: Roots;
+	readonly workspace: string;
+	/** Names of tools that need no description here, because this program brings them. */
+	readonly builtinTools: readonly string[];
+}
+
+type Batch = ReturnType<Repo["batch"]>;
+type Files = ReadonlyMap<string, Buffer>;
+
+const NAME = /^[A-Za-z0-9_][A-Za-z0-9._-]{0,63}$/;
+
+const checkName = (name: string): void => {
+	if (NAME.test(name) && !name.includes("..") && !/(\.lock|\.)$/.test(name)) return;
+	throw new LernieError(
+		"ARGUMENT",
+		`config name ${JSON.stringify(name)}: 1 to 64 letters, digits, \`.\`, \`_\` or \`-\``,
+		{ name },
+	);
+};
+
+const notCreated = (name: string, why: string): LernieError =>
+	new LernieError("CONFIG", `config/${name} was not created: ${why}`, { name });
+
+/** Loads everything that a drive would load, for every role, and throws as it would (DESIGN D18). */
+const check = async (files: Files, { roots, workspace, builtinTools }: AuthorOptions): Promise<void> => {
+	const planned = plannedFiles(files);
+	await checkVersion(planned);
+	const providers = await readProvidersFile(planned);
+	const roles = await Promise.all(Object.keys(providers.roles).map((name) => readRole(planned, providers, name)));
+	const { control } = completeWorkflow(await readWorkflowFile(planned), roots);
+	if (control.kind === "command") await checkControlPlacement(control.command, workspace);
+	await checkManifest(planned);
+	const described = await describeAll(planned);
+	for (const { name, tools } of roles) {
+		const unknown = tools.find((tool) => !described.has(tool) && !builtinTools.includes(tool));
+		if (unknown === undefined) continue;
+		const known = [...new Set([...builtinTools, ...described.keys()])].sort();
+		const what = `roles.${name}.tools: there is no tool ${JSON.stringify(unknown)}`;
+		throw new LernieError("CONFIG", `${planned.label("providers.yaml")}: ${what}; described are ${known.join(", ")}`, {
+			file: "providers.yaml",
+			key: `roles.${name}.tools`,
+			tool: unknown,
+			known,
+		});
+	}
+};
+
+const writeTree = (batch: Batch, files: Files): Oid => {
+	const entries: TreeEntry[] = [];
+	const below = new Map<string, Map<string, Buffer>>();
+	for (const [path, bytes] of files) {
+		const slash = path.indexOf("/");
+		if (slash === -1) entries.push({ mode: "100644", name: Buffer.from(path), oid: batch.blob(bytes) });
+		else {
+			const directory = below.get(path.slice(0, slash)) ?? new Map<string, Buffer>();
+			below.set(path.slice(0, slash), directory.set(path.slice(slash + 1), bytes));
+		}
+	}
+	for (const [name, inner] of below)
+		entries.push({ mode: "40000", name: Buffer.from(name), oid: writeTree(batch, inner) });
+	return batch.tree(entries);
+};
+
+/**
+ * Commits a new configuration without a parent on `config/<name>` and returns its commit (`spec/core.md` §6.1). The
+ * operator's pools are snapshotted into it. Everything is checked first: on an error nothing is created (DESIGN D18).
+ * Throws `CONFIG` or `ARGUMENT`.
+ */
+export const authorConfig = async (repo: Repo, name: string, files: Files, options: AuthorOptions): Promise<Oid> => {
+	checkName(name);
+	const ref = configRef(name);
+	if ((await repo.resolve(ref)) !== undefined) throw notCreated(name, "it exists already; name another");
+	const complete = new Map([...files, ...(await snapshotPools(options.roots))]);
+	await check(complete, options);
+	const batch = repo.batch();
+	const oid = batch.commit({
+		tree: writeTree(batch, complete),
+		parents: [],
+		message: `config: init [config/${name}]\n`,
+		at: options.effects.now(),
+	});
+	await batch.flush();
+	const moved = await repo.transact([{ kind: "create", ref, oid }]);
+	if (!moved.ok) throw notCreated(name, moved.detail);
+	return oid;
+};

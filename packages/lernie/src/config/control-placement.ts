@@ -1,0 +1,70 @@
+import { lstat, readlink } from "node:fs/promises";
+import { dirname, join, relative, resolve, sep } from "node:path";
+import { errnoOf, LernieError } from "@lernie/contract";
+
+/** More links than any honest path has; the kernel gives up at the same number. */
+const MAX_LINKS = 40;
+
+interface Walk {
+	/** Where every link on the way lies, and where the way ends; none of them reached through a link. */
+	readonly places: readonly string[];
+	readonly end: string;
+}
+
+const linkTarget = async (path: string): Promise<string | undefined> => {
+	try {
+		return (await lstat(path)).isSymbolicLink() ? await readlink(path) : undefined;
+	} catch (thrown) {
+		// What is not there, or not to be looked at, is no link; starting the control is what reports it.
+		if (errnoOf(thrown) !== undefined) return undefined;
+		throw thrown;
+	}
+};
+
+const walk = async (path: string): Promise<Walk> => {
+	const places: string[] = [];
+	const left = resolve(path).split(sep).filter(Boolean);
+	let at = sep as string;
+	for (let part = left.shift(); part !== undefined; part = left.shift()) {
+		if (part === "." || part === "") continue;
+		if (part === "..") {
+			at = dirname(at);
+			continue;
+		}
+		const next = join(at, part);
+		const target = places.length < MAX_LINKS ? await linkTarget(next) : undefined;
+		if (target === undefined) {
+			at = next;
+			continue;
+		}
+		places.push(next);
+		if (target.startsWith(sep)) at = sep;
+		left.unshift(...target.split(sep));
+	}
+	return { places: [...places, at], end: at };
+};
+
+const isWithin = (directory: string, path: string): boolean => {
+	const way = relative(directory, path);
+	return way === "" || (way !== ".." && !way.startsWith(`..${sep}`));
+};
+
+/**
+ * Refuses a control that an agent could replace: neither it nor a link on the way to it may lie in the workspace's
+ * `agents/` or `work/`, or in the directory the agent was given (DESIGN D22). Throws `CONFIG`.
+ */
+export const checkControlPlacement = async (control: string, workspace: string, cwd?: string): Promise<void> => {
+	const given = cwd === undefined ? [] : [cwd];
+	const reach = await Promise.all([join(workspace, "agents"), join(workspace, "work"), ...given].map(walk));
+	const { places } = await walk(control);
+	for (const { end: directory } of reach) {
+		const place = places.find((candidate) => isWithin(directory, candidate));
+		if (place === undefined) continue;
+		const where = place === resolve(control) ? "" : ` (by way of ${place})`;
+		throw new LernieError(
+			"CONFIG",
+			`tool_control.command: ${control}${where} lies in ${directory}, where an agent works and could replace it. put the control elsewhere`,
+			{ key: "tool_control.command", control, place, directory },
+		);
+	}
+};

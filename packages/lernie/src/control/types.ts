@@ -1,0 +1,52 @@
+import type { Caller, ToolCall } from "@lernie/contract";
+import type { Environment } from "../process/environment.ts";
+import type { Effects } from "../workspace/effects.ts";
+
+/** Which control a workflow names (CONTRACTS §8), resolved: `command` is an absolute path. */
+export type ControlConfig =
+	| { readonly kind: "none" }
+	| {
+			readonly kind: "command";
+			readonly command: string;
+			readonly mode: "once";
+			readonly timeoutSeconds: number;
+			/** Names the operator added to the control's environment. */
+			readonly env: readonly string[];
+	  };
+
+export interface ControlContext {
+	/** Root of the workspace, absolute; a control runs there. */
+	readonly workspace: string;
+	/** The driver's environment; a control gets a closed list out of it. */
+	readonly env: Environment;
+	readonly effects: Pick<Effects, "crash">;
+	/** Ends a consult under way; its answer is then of no use to the caller. */
+	readonly stop?: AbortSignal | undefined;
+}
+
+/** One call put before a control, with what it was resolved to (DESIGN D22). */
+export interface Question {
+	readonly call: ToolCall;
+	readonly caller: Caller;
+	readonly program: string;
+	readonly sha256: string | undefined;
+	readonly confined: boolean;
+}
+
+/** `none`: there is no control, which is not a pass. `fault`: there is no verdict, so the call does not run (law 2). */
+export type Ruling =
+	| { readonly verdict: "none" }
+	| { readonly verdict: "pass" }
+	| { readonly verdict: "refuse" | "hold"; readonly reason: string }
+	/** `detail` names the command and the tool, says that the call was not run, and why. */
+	| { readonly verdict: "fault"; readonly detail: string };
+
+export type Adjudication = Ruling & { readonly ms: number };
+
+export interface Control {
+	/** Value of the trailer `Lernie-Control`: what judged, and the digest of its file at the newest consult. */
+	readonly label: string | undefined;
+	/** Never rejects: whatever goes wrong is a fault. */
+	adjudicate(question: Question): Promise<Adjudication>;
+	close(): Promise<void>;
+}

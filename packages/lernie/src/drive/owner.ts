@@ -1,0 +1,69 @@
+import { type ErrorCode, LernieError, markRef } from "@lernie/contract";
+import type { Repo } from "../git/repo.ts";
+import type { Oid, RefOp } from "../git/types.ts";
+import { processIdentity } from "../process/identity.ts";
+import type { Effects } from "../workspace/effects.ts";
+import type { Session } from "./session.ts";
+
+/** The blob behind `refs/lernie/owner/<id>`: which process drives (CONTRACTS §7). */
+export interface Owner {
+	readonly pid: number;
+	readonly start: string;
+	readonly boot: string;
+	readonly nonce: string;
+}
+
+/** The bytes that name this process; the nonce keeps two leases of one process apart. */
+export const ownerText = (effects: Effects): string => {
+	const identity = processIdentity(process.pid);
+	const owner: Owner = {
+		pid: process.pid,
+		start: identity?.start_time ?? "",
+		boot: identity?.boot_id ?? "",
+		nonce: effects.random(8).toString("hex"),
+	};
+	return JSON.stringify(owner);
+};
+
+/** Writes this process in as the owner; the lease must be held. From here on an older driver's writes fail. */
+export const takeOwnership = async (repo: Repo, agent: string, effects: Effects): Promise<Oid> => {
+	const batch = repo.batch();
+	const oid = batch.blob(ownerText(effects));
+	await batch.flush();
+	const result = await repo.transact([{ kind: "set", ref: markRef("owner", agent), oid }]);
+	if (!result.ok)
+		throw new LernieError("GIT", `agent ${agent}: the owner could not be written: ${result.detail}`, { agent });
+	effects.crash("owner.written");
+	return oid;
+};
+
+/** Whether the process that last drove an agent is alive: what listings show as running. Takes no lock. */
+export const ownerAlive = async (repo: Repo, agent: string): Promise<boolean> => {
+	const oid = await repo.resolve(markRef("owner", agent));
+	if (oid === undefined) return false;
+	let owner: Partial<Owner>;
+	try {
+		owner = JSON.parse((await repo.blob(oid)).toString("utf8")) as Partial<Owner>;
+	} catch (thrown) {
+		if (thrown instanceof SyntaxError) return false;
+		throw thrown;
+	}
+	const alive = typeof owner.pid === "number" ? processIdentity(owner.pid) : undefined;
+	return alive !== undefined && alive.start_time === owner.start && alive.boot_id === owner.boot;
+};
+
+/**
+ * The one way a driver moves refs: all of `ops` or none, and only while this process owns the agent (DESIGN law 4).
+ * Throws `OWNER_LOST` where another driver took over, else `code` (default `GIT`) where git would not do it.
+ */
+export const transact = async (session: Session, ops: readonly RefOp[], code: ErrorCode = "GIT"): Promise<void> => {
+	const { repo, agent, owner } = session;
+	const lost = (): LernieError =>
+		new LernieError("OWNER_LOST", `agent ${agent}: another process took it over; nothing more was written`, { agent });
+	if (!session.lease.intact()) throw lost();
+	const ref = markRef("owner", agent);
+	const result = await repo.transact([{ kind: "verify", ref, old: owner }, ...ops]);
+	if (result.ok) return;
+	if ((await repo.resolve(ref)) !== owner) throw lost();
+	throw new LernieError(code, `agent ${agent}: git refused the write: ${result.detail}`, { agent });
+};

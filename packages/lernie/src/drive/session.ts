@@ -1,0 +1,38 @@
+import type { RunEvent } from "@lernie/contract";
+import type { Repo } from "../git/repo.ts";
+import type { SnapshotCache } from "../git/snapshot.ts";
+import type { Oid } from "../git/types.ts";
+import type { HostTools } from "../tools/host.ts";
+import type { Effects } from "../workspace/effects.ts";
+import type { Layout } from "../workspace/layout.ts";
+import type { Lease } from "../workspace/lease.ts";
+import type { Roots } from "../workspace/roots.ts";
+import type { Governing } from "./governing.ts";
+import type { TranscriptCache } from "./transcript-state.ts";
+
+/** What every part of a drive works with, whoever the agent is. */
+export interface DriveContext {
+	readonly layout: Layout;
+	readonly repo: Repo;
+	readonly roots: Roots;
+	readonly effects: Effects;
+	readonly emit: (event: RunEvent) => void;
+	readonly host?: HostTools;
+}
+
+/**
+ * One process that holds the lease of one agent. Nothing in it is state of the agent: the caches are keyed by
+ * content and by file status, and may be dropped at any time (DESIGN §2, law 1).
+ */
+export interface Session extends DriveContext {
+	readonly agent: string;
+	readonly lease: Lease;
+	/** The blob this process wrote to the owner ref; every ref write verifies it (CONTRACTS §7). */
+	readonly owner: Oid;
+	/** When the drive began, in milliseconds, for the limit on its wall time. */
+	readonly startedAt: number;
+	readonly snapshots: SnapshotCache;
+	readonly transcripts: TranscriptCache;
+	/** What each governing commit this drive met was loaded as; a commit never changes. */
+	readonly governing: Map<Oid, Promise<Governing>>;
+}

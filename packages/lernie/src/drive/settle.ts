@@ -1,0 +1,43 @@
+import type { StandingMark } from "../workspace/marks.ts";
+import type { Tip } from "./facts.ts";
+import { emittingStep, endLeftovers, mayHaveStarted } from "./recover.ts";
+import { commitResult } from "./result.ts";
+import type { Session } from "./session.ts";
+import { neverStartedText, unknownText } from "./texts.ts";
+import { openCalls, type TranscriptState } from "./transcript-state.ts";
+
+/**
+ * Answers the calls a dead driver left open, so that the agent can go on: never by running them (law 3).
+ * `stale` is a mark that was there but says nothing usable; then nothing is certain about any of them.
+ */
+export const settle = async (
+	session: Session,
+	tip: Tip,
+	state: TranscriptState,
+	stale: StandingMark | undefined,
+): Promise<Tip> => {
+	const { window } = state;
+	const open = openCalls(window);
+	if (window === undefined || open.length === 0) return tip;
+	await endLeftovers(session, open);
+	const step = await emittingStep(session, tip, window);
+	let at = tip;
+	let number = state.last;
+	for (const call of open) {
+		const unknown = stale !== undefined || mayHaveStarted(session, step, call);
+		number += 1;
+		at = await commitResult(session, at, number, {
+			call,
+			text: unknown ? unknownText(call.name) : neverStartedText(call.name),
+			isError: true,
+			verdict: unknown ? "unknown" : "not-started",
+		});
+	}
+	const calls = open.length === 1 ? "1 call" : `${open.length} calls`;
+	session.emit({
+		type: "notice",
+		code: "RECOVERED",
+		message: `an earlier drive died; ${calls} without an outcome answered for the model, none run again`,
+	});
+	return at;
+};

@@ -1,0 +1,99 @@
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { type AgentState, EXIT, markRef } from "@lernie/contract";
+import { type AgentRef, listAgents, readName } from "../workspace/address.ts";
+import { parentOf } from "../workspace/ids.ts";
+import { listDeposits } from "../workspace/inbox.ts";
+import { inboxDirectory } from "../workspace/layout.ts";
+import { readHeld } from "../workspace/marks.ts";
+import { latestStep, readDriverRecord, readMeta, stepDirectory } from "../workspace/steps.ts";
+import { readTip } from "./facts.ts";
+import { ownerAlive } from "./owner.ts";
+import { isLive } from "./park.ts";
+import type { DriveContext } from "./session.ts";
+import { createTranscriptCache, openCalls, readTranscript } from "./transcript-state.ts";
+
+/** One agent as `ls` shows it (CONTRACTS §10). */
+export interface AgentStatus {
+	readonly id: string;
+	readonly name: string;
+	readonly role: string;
+	readonly state: AgentState;
+	readonly parent: string | null;
+	readonly entries: number;
+	readonly pending_mail: number;
+	readonly held: string | null;
+	readonly usage: Readonly<Record<string, number>>;
+	readonly last_error: { readonly at: string; readonly code: string; readonly message: string } | null;
+	readonly founded_at: string;
+}
+
+type Reader = Pick<DriveContext, "layout" | "repo">;
+
+/** The time in an id's newest segment. */
+export const foundedAt = (agent: string): string => {
+	const stamp = agent.split("-").at(-2) ?? "";
+	return stamp.replace(/^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z$/, "$1-$2-$3T$4:$5:$6Z");
+};
+
+const lastSegmentFailed = (response: string): boolean => {
+	if (!existsSync(response)) return false;
+	const lines = readFileSync(response, "utf8").split("\n").slice(0, -1);
+	if (lines.at(-1) !== '{"type":"end"}') return false;
+	const start = lines.slice(0, -1).lastIndexOf('{"type":"end"}');
+	return lines.slice(start + 1).some((line) => line.startsWith('{"type":"error"'));
+};
+
+/** Whether the newest model call came back with an error and nothing was committed since. */
+const callFailed = ({ layout }: Reader, agent: string, tip: string): boolean => {
+	const step = latestStep(layout, agent);
+	if (step === 0) return false;
+	const directory = stepDirectory(layout, agent, step);
+	return readMeta(directory)?.commit === tip && lastSegmentFailed(join(directory, "response.json"));
+};
+
+const DRIVE_FAULTS: readonly number[] = [EXIT.failure, EXIT.modelFailure, EXIT.refused];
+
+/** Reads one agent's state off the disk; holds no lock and writes nothing. The rules come in the order of CONTRACTS §10. */
+export const readStatus = async (context: Reader, agent: AgentRef): Promise<AgentStatus> => {
+	const { layout, repo } = context;
+	const { id, tip } = agent;
+	const [name, { facts }, transcript, held, limit, running] = await Promise.all([
+		readName(repo, tip),
+		readTip(repo, id),
+		readTranscript(repo, tip, createTranscriptCache()),
+		readHeld(repo, id),
+		repo.resolve(markRef("limit", id)),
+		ownerAlive(repo, id),
+	]);
+	const mail = listDeposits(inboxDirectory(layout, id)).length;
+	const record = readDriverRecord(layout, id);
+	const error = record !== undefined && record.tip === tip ? record : undefined;
+	const live = isLive(held?.mark, transcript) ? held?.mark : undefined;
+	const state = (): AgentState => {
+		if (running) return "running";
+		if ((error !== undefined && DRIVE_FAULTS.includes(error.exit)) || callFailed(context, id, tip)) return "failed";
+		if (live !== undefined) return "held";
+		if (limit === tip) return "limit";
+		if (openCalls(transcript.window).length > 0) return "crashed";
+		if (mail > 0 || transcript.tail !== "assistant") return "pending";
+		return "done";
+	};
+	return {
+		id,
+		name,
+		role: facts.role,
+		state: state(),
+		parent: parentOf(id) ?? null,
+		entries: transcript.last,
+		pending_mail: mail,
+		held: live?.reason ?? null,
+		usage: transcript.usage,
+		last_error: error === undefined ? null : { at: error.at, code: error.code, message: error.message },
+		founded_at: foundedAt(id),
+	};
+};
+
+/** Every agent of the workspace, oldest first. */
+export const listStatus = async (context: Reader): Promise<readonly AgentStatus[]> =>
+	Promise.all((await listAgents(context.repo)).map((agent) => readStatus(context, agent)));

@@ -1,0 +1,22 @@
+/** What a model is told about a call that has no envelope. Quoted fragments are contracts (`spec/tools.md` §§12.4, 14). */
+
+const quoted = (tool: string): string => JSON.stringify(tool);
+
+export const refusedText = (tool: string, reason: string): string =>
+	`The call to ${quoted(tool)} was refused by the workflow's tool control and did not run: ${reason}`;
+
+export const unusableText = (tool: string, why: string): string =>
+	`The call to ${quoted(tool)} did not run: the arguments are not usable: ${why}. Send the call again with one JSON object.`;
+
+export const notStartedText = (tool: string, why: string): string =>
+	`The call to ${quoted(tool)} could not be started: ${why}`;
+
+/** A call whose driver died and whose start is on record, or may have been (D25). */
+export const unknownText = (tool: string): string =>
+	`The call to ${quoted(tool)} did not return: the driving process died before recording an outcome. It is unknown whether ` +
+	"the call ran; any effects it had remain. Check before you call it again.";
+
+/** A call whose driver died before it could have started it (D25). */
+export const neverStartedText = (tool: string): string =>
+	`The call to ${quoted(tool)} did not return: the driving process died before recording an outcome. The call was certainly ` +
+	"not started; call it again if it is still needed.";

@@ -1,0 +1,67 @@
+/** One answer of `git cat-file --batch-command`; undefined for an object that is missing or ambiguous. */
+export type Reply = { readonly type: string; readonly size: number; readonly body: Buffer } | undefined;
+
+export interface ReplySink {
+	/** Whether the next answer carries a body (`contents`) or a header alone (`info`). */
+	wantsBody(): boolean;
+	reply(reply: Reply): void;
+	confused(): void;
+}
+
+interface Body {
+	readonly type: string;
+	readonly size: number;
+	readonly parts: Buffer[];
+	have: number;
+}
+
+const HEADER = /^[0-9a-f]{40} ([a-z]+) ([0-9]+)$/;
+const EMPTY = Buffer.alloc(0);
+
+/** Cuts a stream of bytes into answers, wherever its chunks end. */
+export const createReplyParser = (sink: ReplySink): ((chunk: Buffer) => void) => {
+	let line: Buffer = EMPTY;
+	let body: Body | undefined;
+	let lost = false;
+
+	const header = (text: string): void => {
+		const [, type, digits] = HEADER.exec(text) ?? [];
+		if (type !== undefined) {
+			const size = Number(digits);
+			if (sink.wantsBody()) body = { type, size, parts: [], have: 0 };
+			else sink.reply({ type, size, body: EMPTY });
+		} else if (text.endsWith(" missing") || text.endsWith(" ambiguous")) {
+			sink.reply(undefined);
+		} else {
+			lost = true;
+			sink.confused();
+		}
+	};
+	// A body is followed by one line feed.
+	const fill = (into: Body, chunk: Buffer, at: number): number => {
+		const piece = chunk.subarray(at, at + into.size + 1 - into.have);
+		into.parts.push(piece);
+		into.have += piece.length;
+		if (into.have === into.size + 1) {
+			body = undefined;
+			sink.reply({ type: into.type, size: into.size, body: Buffer.concat(into.parts, into.size) });
+		}
+		return at + piece.length;
+	};
+	return (chunk) => {
+		for (let at = 0; at < chunk.length && !lost; ) {
+			if (body !== undefined) {
+				at = fill(body, chunk, at);
+				continue;
+			}
+			const end = chunk.indexOf(0x0a, at);
+			const piece = chunk.subarray(at, end < 0 ? chunk.length : end);
+			line = line.length === 0 ? piece : Buffer.concat([line, piece]);
+			at += piece.length + 1;
+			if (end < 0) break;
+			const text = line.toString("latin1");
+			line = EMPTY;
+			header(text);
+		}
+	};
+};

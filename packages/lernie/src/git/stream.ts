@@ -1,0 +1,93 @@
+import { createHash } from "node:crypto";
+import { closeSync, unlinkSync } from "node:fs";
+import { type FileHandle, open } from "node:fs/promises";
+import { pipeline } from "node:stream/promises";
+import { constants, createDeflate } from "node:zlib";
+import { errnoOf, LernieError, messageOf } from "@lernie/contract";
+import { objectHeader } from "./codec.ts";
+import { createTemporary, temporaryIn, writeAll } from "./loose.ts";
+import type { Oid } from "./types.ts";
+
+const CHUNK = 256 * 1024;
+
+/** The file is at fault and not the store: `data.source` is true, `data.errno` Node's code or `CHANGED`. */
+const sourceError = (path: Buffer, errno: string | undefined, message: string, cause?: unknown): LernieError =>
+	new LernieError("DISK", message, { path: path.toString("utf8"), errno, source: true }, cause);
+
+const reading = async <Result>(path: Buffer, act: () => Promise<Result>): Promise<Result> => {
+	try {
+		return await act();
+	} catch (error) {
+		throw sourceError(path, errnoOf(error), `the file cannot be read: ${messageOf(error)}`, error);
+	}
+};
+
+const openSource = (path: Buffer): Promise<FileHandle> => reading(path, () => open(path, "r"));
+
+/** Yields exactly `size` bytes of a file. Throws when it has fewer or more: somebody is writing it. */
+const readExactly = async function* (file: FileHandle, path: Buffer, size: number): AsyncGenerator<Buffer> {
+	const length = Math.min(CHUNK, size + 1);
+	let have = 0;
+	for (;;) {
+		const chunk = Buffer.allocUnsafe(length);
+		const { bytesRead, buffer } = await reading(path, () => file.read(chunk, 0, length, null));
+		have += bytesRead;
+		if (have > size || (bytesRead === 0 && have < size)) {
+			throw sourceError(path, "CHANGED", "the file changed while it was read");
+		}
+		if (bytesRead === 0) return;
+		yield buffer.subarray(0, bytesRead);
+	}
+};
+
+export interface StagedBlob {
+	readonly oid: Oid;
+	readonly path: string;
+	readonly bytes: number;
+}
+
+/** Compresses a file into a staged object; the bytes hashed are the bytes stored. Memory does not grow with the file. */
+export const stageFile = async (objects: string, path: Buffer, size: number): Promise<StagedBlob> => {
+	const staged = temporaryIn(objects);
+	const file = await openSource(path);
+	const out = createTemporary(staged);
+	const hash = createHash("sha1");
+	let bytes = 0;
+	const content = async function* (): AsyncGenerator<Buffer> {
+		const header = objectHeader("blob", size);
+		hash.update(header);
+		yield header;
+		for await (const chunk of readExactly(file, path, size)) {
+			hash.update(chunk);
+			yield chunk;
+		}
+	};
+	const store = async (chunks: AsyncIterable<Buffer>): Promise<void> => {
+		for await (const chunk of chunks) {
+			writeAll(out, chunk);
+			bytes += chunk.length;
+		}
+	};
+	try {
+		await pipeline(content, createDeflate({ level: constants.Z_BEST_SPEED }), store);
+	} catch (error) {
+		unlinkSync(staged);
+		throw error;
+	} finally {
+		closeSync(out);
+		await file.close();
+	}
+	return { oid: hash.digest("hex"), path: staged, bytes };
+};
+
+/** The whole of a small file. Throws LernieError DISK (`data.source`) when it is not `size` bytes long. */
+export const readSmall = async (path: Buffer, size: number): Promise<Buffer> => {
+	const file = await openSource(path);
+	try {
+		const parts: Buffer[] = [];
+		for await (const chunk of readExactly(file, path, size)) parts.push(chunk);
+		return Buffer.concat(parts, size);
+	} finally {
+		await file.close();
+	}
+};

@@ -1,0 +1,35 @@
+import type { ModelEvent, ModelRequest } from "@lernie/contract";
+
+/** What an adapter is told about the call beside the request. */
+export interface CallContext {
+	/** Assistant entries in the transcript before this call. */
+	readonly assistantEntries: number;
+	/** The newest tool result and the newest message to the agent, as text. */
+	readonly newest: { readonly toolResult?: string; readonly user?: string };
+}
+
+export interface AttemptContext extends CallContext {
+	/** Counts from 1 within one call; every attempt is of the same request. */
+	readonly attempt: number;
+	/** The request as it is recorded, for adapters that hand it on: the same bytes at every attempt. */
+	readonly requestText: string;
+	/** Aborts when the agent is stopped; whatever the adapter holds open must end then. */
+	readonly stop: AbortSignal;
+	/** Appends to the step's `stderr.log`. */
+	readonly log: (text: string) => void;
+}
+
+/** What an adapter yields: an event, or a line exactly as it was received, which is recorded as such before it is read. */
+export type StreamItem = ModelEvent | string;
+
+/** One model row, ready for calls (DESIGN §9). */
+export interface ModelAdapter {
+	readonly row: string;
+	/** Throws what can be known before a call to be wrong, so that it is refused before anything exists (DESIGN §2, law 6). */
+	check(): Promise<void>;
+	/**
+	 * One attempt at a call (`spec/tools.md` §18.3). A failure that may be tried again is an `error` event; what is thrown
+	 * is a `LernieError` and ends the call.
+	 */
+	attempt(request: ModelRequest, context: AttemptContext): AsyncIterable<StreamItem>;
+}

@@ -1,0 +1,44 @@
+import { createHash } from "node:crypto";
+import { type FileHandle, open } from "node:fs/promises";
+
+const CHUNK_BYTES = 1024 * 1024;
+/** A file changed within this time may change again without a new time stamp, so its digest is not remembered. */
+const SETTLED_MS = 2000;
+
+const remembered = new Map<string, string>();
+
+const hash = async (file: FileHandle): Promise<string> => {
+	const digest = createHash("sha256");
+	const chunk = Buffer.allocUnsafe(CHUNK_BYTES);
+	for (;;) {
+		const { bytesRead } = await file.read(chunk, 0, chunk.length, null);
+		if (bytesRead === 0) return digest.digest("hex");
+		digest.update(chunk.subarray(0, bytesRead));
+	}
+};
+
+const identityOf = async (file: FileHandle): Promise<{ key: string; changedMs: number }> => {
+	const stat = await file.stat({ bigint: true });
+	return {
+		key: [stat.dev, stat.ino, stat.size, stat.mtimeNs, stat.ctimeNs].join(":"),
+		changedMs: Number(stat.ctimeMs),
+	};
+};
+
+/**
+ * Lower-case hex SHA-256 of a program file, remembered for as long as the file is the same one on disk. Rejects with the
+ * system error where it cannot be read.
+ */
+export const fileDigest = async (path: string): Promise<string> => {
+	const file = await open(path, "r");
+	try {
+		const { key, changedMs } = await identityOf(file);
+		const known = remembered.get(key);
+		if (known !== undefined) return known;
+		const digest = await hash(file);
+		if ((await identityOf(file)).key === key && Date.now() - changedMs > SETTLED_MS) remembered.set(key, digest);
+		return digest;
+	} finally {
+		await file.close();
+	}
+};

@@ -1,0 +1,28 @@
+import { spawn } from "node:child_process";
+import { LernieError } from "@lernie/contract";
+
+const flock = (args: readonly string[], fd: number): Promise<number> =>
+	new Promise((resolve, reject) => {
+		const child = spawn("flock", [...args, "3"], { stdio: ["ignore", "ignore", "ignore", fd] });
+		child.on("error", (cause) =>
+			reject(new LernieError("PLATFORM", "the command flock (util-linux) could not be started", {}, cause)),
+		);
+		child.on("close", (code) => resolve(code ?? -1));
+	});
+
+/**
+ * Takes the kernel lock on an open file description without waiting: true when it is ours, false when another holds it.
+ * The lock stays with `fd` after the helper exits and is dropped by the kernel when this process dies (DESIGN §11).
+ */
+export const tryLock = async (fd: number): Promise<boolean> => {
+	const code = await flock(["-n", "-x"], fd);
+	if (code === 0) return true;
+	if (code === 1) return false;
+	throw new LernieError("LEASE", `flock ended with code ${code}`, { code });
+};
+
+/** Drops the lock of the description itself, so that a descriptor some child still holds cannot keep it. */
+export const unlock = async (fd: number): Promise<void> => {
+	const code = await flock(["-u"], fd);
+	if (code !== 0) throw new LernieError("LEASE", `flock -u ended with code ${code}`, { code });
+};

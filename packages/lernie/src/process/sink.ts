@@ -1,0 +1,35 @@
+/**
+ * Takes one output stream of a child. `write` and `end` must not throw: a sink keeps its own fault and goes on draining,
+ * because a child whose pipe is not read never ends. A chunk is only valid during `write`: what is kept is copied. `end`
+ * is called once, after the last `write`.
+ */
+export interface OutputSink {
+	write(chunk: Buffer): void;
+	end(): void;
+}
+
+/** A sink that keeps the first `maxBytes` and drains the rest. */
+export interface LimitSink extends OutputSink {
+	bytes(): Buffer;
+	/** True once the stream was longer than `maxBytes`; what was kept is then not the answer. */
+	overflowed(): boolean;
+}
+
+/** For streams that are small by contract: a control's answer and its diagnostics (CONTRACTS §3). */
+export const createLimit = ({ maxBytes }: { readonly maxBytes: number }): LimitSink => {
+	const kept: Buffer[] = [];
+	let size = 0;
+	let overflow = false;
+	return {
+		write(chunk) {
+			const part = chunk.subarray(0, maxBytes - size);
+			if (part.length < chunk.length) overflow = true;
+			if (part.length === 0) return;
+			kept.push(Buffer.from(part));
+			size += part.length;
+		},
+		end() {},
+		bytes: () => Buffer.concat(kept),
+		overflowed: () => overflow,
+	};
+};

@@ -1,0 +1,75 @@
+/** What a model is told of a shipped tool: its input schema as JSON text, and its description. */
+export interface ShippedDefinition {
+	readonly schema: string;
+	readonly description: string;
+}
+
+/** A draft-07 schema of an object whose keys are all required strings; nothing else is accepted. */
+const stringsSchema = (properties: Readonly<Record<string, string>>): string =>
+	JSON.stringify({
+		$schema: "http://json-schema.org/draft-07/schema#",
+		type: "object",
+		properties: Object.fromEntries(
+			Object.entries(properties).map(([key, description]) => [key, { type: "string", description }]),
+		),
+		required: Object.keys(properties),
+		additionalProperties: false,
+	});
+
+const BASH = `Run a bash command line on the local machine. The result is its exit code, stdout and stderr.
+
+- It is non-interactive: stdin is empty and there is no terminal (no TTY). A program that asks a question gets end of file, so answer in advance with flags (-y, --no-pager, -m "message") and do not open editors or pagers.
+- It starts in your working directory. Nothing is kept between calls: each one is a new shell, so a cd, a variable or a function is gone in the next call. Join steps with && in one command; to move for good use the cd tool.
+- A background process whose output goes to a file keeps running after the call. One that holds the call's stdout or stderr open is cut off from them two seconds after the shell ends.
+- Long output is shortened in the middle, and the result says so. Narrow it with grep, head, tail or sed -n rather than printing whole files.
+- Only files in your own directory are part of the record. Changes anywhere else are real but are not recorded and cannot be taken back from it.`;
+
+const READ_FILE = `Read one file. The result is the file's exact bytes.
+
+- A relative path starts at your working directory.
+- Regular files of at most 1048576 bytes; a larger one fails and names its size: read a part of it with bash (sed -n, head -c, tail -c).
+- A very long result is shortened in the middle, and says so.
+- For the names in a directory use ls in bash.`;
+
+const CD = `Change your working directory. It holds for this and every later call of every tool, unlike cd inside bash, which ends with its command.
+
+- A relative path starts at the present working directory; links and .. are resolved, and the result names the absolute directory.
+- The directory must exist.
+- Only files in your own directory are part of the record. Work done in another one is real but is not recorded.`;
+
+const MESSAGE = `Send a message to another agent of this workspace. It is deposited in that agent's inbox and wakes it; the call does not wait for an answer. An answer comes later, as a message to you.`;
+
+/** The shipped definitions by tool name; the order is the one they are shown in. */
+export const shippedTools: ReadonlyMap<string, ShippedDefinition> = new Map([
+	[
+		"bash",
+		{
+			schema: stringsSchema({ command: "The command line, given to bash -c as it is." }),
+			description: BASH,
+		},
+	],
+	[
+		"read_file",
+		{
+			schema: stringsSchema({ path: "The file, absolute or relative to the working directory." }),
+			description: READ_FILE,
+		},
+	],
+	[
+		"cd",
+		{
+			schema: stringsSchema({ path: "The directory, absolute or relative to the working directory." }),
+			description: CD,
+		},
+	],
+	[
+		"message",
+		{
+			schema: stringsSchema({
+				agent: "The agent's id, its name, or the first characters of its id.",
+				content: "The text of the message.",
+			}),
+			description: MESSAGE,
+		},
+	],
+]);

@@ -1,0 +1,91 @@
+import { readdirSync, readFileSync, statSync, unlinkSync } from "node:fs";
+import { join } from "node:path";
+import { errnoOf } from "@lernie/contract";
+import { createDurable, makeDirectory } from "./durable.ts";
+import { type Effects, timestamp } from "./effects.ts";
+import { inboxDirectory, type Layout } from "./layout.ts";
+
+/** A message file that lies in an inbox, not yet part of the transcript. */
+export interface Deposit {
+	/** `<sender>-<NNN>.md` */
+	readonly file: string;
+	readonly sender: string;
+	readonly modified: bigint;
+}
+
+const DEPOSIT = /^(?!\.)(.+)-(\d{3,})\.md$/s;
+
+/** The sender a person has. */
+export const PERSON = "user";
+
+/** The deposits of one inbox in the order they will be delivered: modification time, then name (`spec/core.md` §12.2). */
+export const listDeposits = (inbox: string): readonly Deposit[] => {
+	let names: string[];
+	try {
+		names = readdirSync(inbox);
+	} catch (thrown) {
+		if (errnoOf(thrown) === "ENOENT") return [];
+		throw thrown;
+	}
+	return names
+		.flatMap((file) => {
+			const sender = DEPOSIT.exec(file)?.[1];
+			const stat =
+				sender === undefined ? undefined : statSync(join(inbox, file), { bigint: true, throwIfNoEntry: false });
+			if (sender === undefined || stat === undefined || !stat.isFile()) return [];
+			return [{ file, sender, modified: stat.mtimeNs }];
+		})
+		.sort((a, b) => (a.modified === b.modified ? (a.file < b.file ? -1 : 1) : a.modified < b.modified ? -1 : 1));
+};
+
+const nextNumber = (inbox: string, sender: string): number =>
+	readdirSync(inbox).reduce((largest, file) => {
+		const match = DEPOSIT.exec(file);
+		return match?.[1] === sender ? Math.max(largest, Number(match[2])) : largest;
+	}, 0) + 1;
+
+/** The bytes of a message file; the random line keeps any two apart (CONTRACTS §7). */
+export const messageText = (sender: string, body: string, effects: Pick<Effects, "now" | "random">): string =>
+	`---\nfrom: ${sender}\ndeposited_at: ${timestamp(effects.now())}\ndeposit: ${effects.random(8).toString("hex")}\n---\n${body}`;
+
+/** What a person wrote, without the front matter that was put before it. */
+export const messageBody = (text: string): string => {
+	const end = text.startsWith("---\n") ? text.indexOf("\n---\n", 3) : -1;
+	return end === -1 ? text : text.slice(end + 5);
+};
+
+/**
+ * Puts a message into an agent's inbox: durable when it returns, never over another one (`spec/core.md` §12.1).
+ * The caller has made sure that the agent exists or is being founded. Returns the file's name.
+ */
+export const deposit = (
+	layout: Layout,
+	message: { readonly agent: string; readonly sender: string; readonly body: string },
+	effects: Pick<Effects, "now" | "random" | "crash">,
+): string => {
+	const inbox = inboxDirectory(layout, message.agent);
+	makeDirectory(inbox);
+	const text = messageText(message.sender, message.body, effects);
+	const temporary = join(inbox, `.${effects.random(8).toString("hex")}.tmp`);
+	for (;;) {
+		const file = `${message.sender}-${String(nextNumber(inbox, message.sender)).padStart(3, "0")}.md`;
+		try {
+			createDurable(join(inbox, file), temporary, text);
+			effects.crash("deposit.written");
+			return file;
+		} catch (thrown) {
+			if (errnoOf(thrown) !== "EEXIST") throw thrown;
+		}
+	}
+};
+
+export const readDeposit = (inbox: string, file: string): Buffer => readFileSync(join(inbox, file));
+
+/** Removes a delivered message; one that is gone already is fine. */
+export const removeDeposit = (inbox: string, file: string): void => {
+	try {
+		unlinkSync(join(inbox, file));
+	} catch (thrown) {
+		if (errnoOf(thrown) !== "ENOENT") throw thrown;
+	}
+};

@@ -1,0 +1,114 @@
+import { appendFileSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { type DriverRecord, errnoOf, LernieError, type StepMeta, type VerdictRecord } from "@lernie/contract";
+import { type Layout, stepsDirectory } from "./layout.ts";
+
+/** A step's number as its directory's name: three digits or more. */
+export const stepName = (number: number): string => String(number).padStart(3, "0");
+
+/** The largest step number an agent has, 0 for none (`spec/tools.md` §1). Throws `DISK` where a file stands in the place. */
+export const latestStep = (layout: Layout, agent: string): number => {
+	const path = stepsDirectory(layout, agent);
+	try {
+		return readdirSync(path).reduce(
+			(largest, name) => (/^\d+$/.test(name) ? Math.max(largest, Number(name)) : largest),
+			0,
+		);
+	} catch (thrown) {
+		if (errnoOf(thrown) === "ENOENT") return 0;
+		throw new LernieError("DISK", `${path}: the step records cannot be listed`, { path }, thrown);
+	}
+};
+
+export const stepDirectory = (layout: Layout, agent: string, number: number): string =>
+	join(stepsDirectory(layout, agent), stepName(number));
+
+/**
+ * Opens the next step with its `meta.json`. Not synced: a call record syncs what it relies on, and a step whose
+ * `meta.json` is lost is one of which nothing is certain (D25).
+ */
+export const beginStep = (layout: Layout, agent: string, meta: StepMeta): number => {
+	const number = latestStep(layout, agent) + 1;
+	const path = stepDirectory(layout, agent, number);
+	mkdirSync(path, { recursive: true });
+	writeMeta(path, meta);
+	return number;
+};
+
+const writeMeta = (step: string, meta: StepMeta): void => {
+	const path = join(step, "meta.json");
+	writeFileSync(`${path}.tmp`, `${JSON.stringify(meta, null, 2)}\n`);
+	renameSync(`${path}.tmp`, path);
+};
+
+/** Completes `meta.json`. */
+export const endStep = (step: string, meta: StepMeta): void => writeMeta(step, meta);
+
+/** A step's `meta.json`, or undefined where it is missing or not whole. */
+export const readMeta = (step: string): StepMeta | undefined => {
+	const value = readJson(join(step, "meta.json"));
+	if (typeof value !== "object" || value === null) return undefined;
+	const commit: unknown = Reflect.get(value, "commit");
+	const started: unknown = Reflect.get(value, "started_at");
+	const ended: unknown = Reflect.get(value, "ended_at");
+	if (typeof commit !== "string" || typeof started !== "string") return undefined;
+	return { commit, started_at: started, ...(typeof ended === "string" ? { ended_at: ended } : {}) };
+};
+
+const readJson = (path: string): unknown => {
+	try {
+		return JSON.parse(readFileSync(path, "utf8"));
+	} catch (thrown) {
+		if (errnoOf(thrown) === "ENOENT" || thrown instanceof SyntaxError) return undefined;
+		throw thrown;
+	}
+};
+
+/** Appends one consult to the step's `verdicts.jsonl` (CONTRACTS §7). */
+export const appendVerdict = (step: string, record: VerdictRecord): void => {
+	mkdirSync(step, { recursive: true });
+	appendFileSync(join(step, "verdicts.jsonl"), `${JSON.stringify(record)}\n`);
+};
+
+/** The consults of a step in the order they were made; lines that are not whole are passed over. */
+export const readVerdicts = (step: string): readonly VerdictRecord[] =>
+	readText(join(step, "verdicts.jsonl"))
+		.split("\n")
+		.flatMap((line) => {
+			try {
+				return line === "" ? [] : [JSON.parse(line) as VerdictRecord];
+			} catch (thrown) {
+				if (thrown instanceof SyntaxError) return [];
+				throw thrown;
+			}
+		});
+
+const readText = (path: string): string => {
+	try {
+		return readFileSync(path, "utf8");
+	} catch (thrown) {
+		if (errnoOf(thrown) === "ENOENT") return "";
+		throw thrown;
+	}
+};
+
+export const driverLogPath = (layout: Layout, agent: string): string =>
+	join(stepsDirectory(layout, agent), "driver.log");
+
+/** Says why a drive ended with a non-zero code, as the last line of `driver.log` (CONTRACTS §10). */
+export const appendDriverRecord = (layout: Layout, agent: string, record: DriverRecord): void => {
+	mkdirSync(stepsDirectory(layout, agent), { recursive: true });
+	appendFileSync(driverLogPath(layout, agent), `${JSON.stringify(record)}\n`);
+};
+
+/** The record of the last drive that ended with a non-zero code, if the log ends in one. */
+export const readDriverRecord = (layout: Layout, agent: string): DriverRecord | undefined => {
+	const line = readText(driverLogPath(layout, agent)).trimEnd().split("\n").at(-1) ?? "";
+	if (!line.startsWith("{")) return undefined;
+	try {
+		return JSON.parse(line) as DriverRecord;
+	} catch (thrown) {
+		if (thrown instanceof SyntaxError) return undefined;
+		throw thrown;
+	}
+};
