@@ -1,5 +1,5 @@
 /** Bundles the commands into `packages/lernie/dist`. Runs on any Node from 20 on, so that `npm ci` works everywhere. */
-import { existsSync, rmSync } from "node:fs";
+import { existsSync, renameSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
@@ -13,11 +13,12 @@ if (!existsSync(entry)) {
 	process.exit(1);
 }
 
-// Chunk names carry a hash: what an earlier build left would never be overwritten.
-rmSync(outdir, { recursive: true, force: true });
+// Built beside its place and swapped in: a command that starts meanwhile finds the old build or the new one.
+const fresh = `${outdir}.${process.pid}`;
+const stale = `${outdir}.${process.pid}.old`;
 await build({
 	entryPoints: { cli: entry },
-	outdir,
+	outdir: fresh,
 	outExtension: { ".js": ".mjs" },
 	absWorkingDir: root,
 	bundle: true,
@@ -37,3 +38,6 @@ await build({
 	legalComments: "none",
 	logLevel: "warning",
 });
+if (existsSync(outdir)) renameSync(outdir, stale);
+renameSync(fresh, outdir);
+rmSync(stale, { recursive: true, force: true });

@@ -12,13 +12,13 @@ export const CALLS = [
 	{ id: "t3", name: "gamma", input: { n: 3 } },
 ] as const;
 
-export const TOOLS = CALLS.map(({ name }) => name);
+const TOOLS = CALLS.map(({ name }) => name);
 
 export const REFUSE = '{"verdict":"refuse","reason":"not on my watch"}';
 export const HOLD = '{"verdict":"hold","reason":"ask first"}';
 
 /** The three tools of `CALLS`: each adds its name to the ticks when it runs. */
-export const tickTools = (place: Place): void => {
+const tickTools = (place: Place): void => {
 	for (const name of TOOLS) tickTool(place, name);
 };
 

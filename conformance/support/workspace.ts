@@ -147,7 +147,7 @@ export const createWorkspace = async (options: WorkspaceOptions): Promise<Worksp
 		});
 		const kept = git("ls-tree", base)
 			.split("\n")
-			.filter((line) => line !== "" && !(line.split("\t")[1]! in files));
+			.filter((line) => line !== "" && !((line.split("\t")[1] ?? "") in files));
 		return gitInput(`${[...kept, ...lines].join("\n")}\n`, "mktree").trim();
 	};
 	const identity = ["-c", "user.name=test", "-c", "user.email=test@localhost"] as const;

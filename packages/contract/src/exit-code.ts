@@ -21,6 +21,7 @@ const BY_CODE: ReadonlyMap<ErrorCode, ExitCode> = new Map([
 	["AGENT_UNKNOWN", EXIT.refused],
 	["ARGUMENT", EXIT.refused],
 	["CONFIG", EXIT.refused],
+	["MODEL_NAME", EXIT.refused],
 	["NO_WORKSPACE", EXIT.refused],
 	["PROVIDER_UNKNOWN", EXIT.refused],
 	["REFUSED", EXIT.refused],

@@ -66,13 +66,19 @@ const toolToJson = (tool: ToolDefinition): string => {
 	return `{"name":${JSON.stringify(tool.name)}${description},"input_schema":${tool.input_schema}}`;
 };
 
-const messageToJson = (message: WireMessage): string =>
+export const messageToJson = (message: WireMessage): string =>
 	`{"role":"${message.role}","content":[${message.content.join(",")}]}`;
+
+/** The front of a request's text, up to the first of its messages. */
+export const requestHead = ({ model, system }: Pick<ModelRequest, "model" | "system">): string =>
+	`{"model":${JSON.stringify(model)},"system":[${JSON.stringify({ type: "text", text: system })}],"messages":[`;
+
+/** The end of a request's text, from the close of its messages on. */
+export const requestTail = (request: ModelRequest): string =>
+	`],"tools":[${request.tools.map(toolToJson).join(",")}],"tool_choice":{"type":"auto"},"parallel_tool_calls":null` +
+	`,"max_tokens":${request.max_tokens},"temperature":${request.temperature ?? null},"top_p":null` +
+	`,"reasoning":${JSON.stringify(request.reasoning ?? null)},"stop":null,"stream":null,"output":null}`;
 
 /** The canonical request as compact JSON text (`spec/tools.md` §18.2). */
 export const requestToJson = (request: ModelRequest): string =>
-	`{"model":${JSON.stringify(request.model)},"system":[${JSON.stringify({ type: "text", text: request.system })}]` +
-	`,"messages":[${request.messages.map(messageToJson).join(",")}],"tools":[${request.tools.map(toolToJson).join(",")}]` +
-	`,"tool_choice":{"type":"auto"},"parallel_tool_calls":null,"max_tokens":${request.max_tokens}` +
-	`,"temperature":${request.temperature ?? null},"top_p":null,"reasoning":${JSON.stringify(request.reasoning ?? null)}` +
-	`,"stop":null,"stream":null,"output":null}`;
+	requestHead(request) + request.messages.map(messageToJson).join(",") + requestTail(request);

@@ -1,9 +1,17 @@
+import { readFileSync, realpathSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { EXIT } from "@lernie/contract";
 import { CommanderError } from "commander";
-import metadata from "../../package.json" with { type: "json" };
 import { createOutput, exitAfterOutput, reportFault } from "./output.ts";
 import { parseArguments } from "./program.ts";
 import { createWorld } from "./world.ts";
+
+/** The version of the package whose launcher this process was started with. */
+const packageVersion = (): string => {
+	const launcher = realpathSync(process.argv[1] ?? "");
+	const file = readFileSync(join(dirname(dirname(launcher)), "package.json"), "utf8");
+	return (JSON.parse(file) as { version: string }).version;
+};
 
 /** Runs the verb the arguments ask for and answers the process's exit code; everything it says is written by then. */
 const main = async (argv: readonly string[]): Promise<number> => {
@@ -20,7 +28,7 @@ const main = async (argv: readonly string[]): Promise<number> => {
 	};
 	let verb = argv.find((argument) => !argument.startsWith("-")) ?? "";
 	try {
-		const parsed = parseArguments(argv, metadata.version, write);
+		const parsed = parseArguments(argv, packageVersion(), write);
 		verb = parsed.verb;
 		return await parsed.action(createWorld(parsed, createOutput(parsed.json)));
 	} catch (thrown) {

@@ -3,7 +3,7 @@ import type { Repo } from "../git/repo.ts";
 import type { Oid, TreeEntry } from "../git/types.ts";
 import type { Effects } from "../workspace/effects.ts";
 import type { Roots } from "../workspace/roots.ts";
-import { checkControlPlacement } from "./control-placement.ts";
+import { checkControlName, checkControlPlacement } from "./control-placement.ts";
 import { describeAll } from "./describe.ts";
 import { plannedFiles } from "./files.ts";
 import { checkManifest, checkVersion } from "./load.ts";
@@ -11,12 +11,15 @@ import { snapshotPools } from "./pools.ts";
 import { readProvidersFile, readRole } from "./roles.ts";
 import { completeWorkflow, readWorkflowFile } from "./workflow.ts";
 
-export interface AuthorOptions {
-	readonly effects: Pick<Effects, "now">;
+export interface CheckOptions {
 	readonly roots: Roots;
 	readonly workspace: string;
 	/** Names of tools that need no description here, because this program brings them. */
 	readonly builtinTools: readonly string[];
+}
+
+export interface AuthorOptions extends CheckOptions {
+	readonly effects: Pick<Effects, "now">;
 }
 
 type Batch = ReturnType<Repo["batch"]>;
@@ -36,14 +39,21 @@ const checkName = (name: string): void => {
 const notCreated = (name: string, why: string): LernieError =>
 	new LernieError("CONFIG", `config/${name} was not created: ${why}`, { name });
 
-/** Loads everything that a drive would load, for every role, and throws as it would (DESIGN D18). */
-const check = async (files: Files, { roots, workspace, builtinTools }: AuthorOptions): Promise<void> => {
-	const planned = plannedFiles(files);
+/**
+ * Completes the files with a snapshot of the operator's pools, loads everything that a drive would load, for every role,
+ * and throws as it would (DESIGN D18). Writes nothing.
+ */
+export const checkConfig = async (files: Files, { roots, workspace, builtinTools }: CheckOptions): Promise<Files> => {
+	const complete = new Map([...files, ...(await snapshotPools(roots))]);
+	const planned = plannedFiles(complete);
 	await checkVersion(planned);
 	const providers = await readProvidersFile(planned);
 	const roles = await Promise.all(Object.keys(providers.roles).map((name) => readRole(planned, providers, name)));
 	const { control } = completeWorkflow(await readWorkflowFile(planned), roots);
-	if (control.kind === "command") await checkControlPlacement(control.command, workspace);
+	if (control.kind === "command") {
+		checkControlName(control.command, roots.config);
+		await checkControlPlacement(control.command, workspace);
+	}
 	await checkManifest(planned);
 	const described = await describeAll(planned);
 	for (const { name, tools } of roles) {
@@ -58,6 +68,7 @@ const check = async (files: Files, { roots, workspace, builtinTools }: AuthorOpt
 			known,
 		});
 	}
+	return complete;
 };
 
 const writeTree = (batch: Batch, files: Files): Oid => {
@@ -85,8 +96,7 @@ export const authorConfig = async (repo: Repo, name: string, files: Files, optio
 	checkName(name);
 	const ref = configRef(name);
 	if ((await repo.resolve(ref)) !== undefined) throw notCreated(name, "it exists already; name another");
-	const complete = new Map([...files, ...(await snapshotPools(options.roots))]);
-	await check(complete, options);
+	const complete = await checkConfig(files, options);
 	const batch = repo.batch();
 	const oid = batch.commit({
 		tree: writeTree(batch, complete),

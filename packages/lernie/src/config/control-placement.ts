@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { lstat, readlink } from "node:fs/promises";
 import { dirname, join, relative, resolve, sep } from "node:path";
 import { errnoOf, LernieError } from "@lernie/contract";
@@ -67,4 +68,17 @@ export const checkControlPlacement = async (control: string, workspace: string, 
 			{ key: "tool_control.command", control, place, directory },
 		);
 	}
+};
+
+/**
+ * Refuses a control in the config root that is not there: a bare name is looked for there and never on `PATH` (D22), so
+ * this is what a name from `PATH` comes to. Throws `CONFIG`.
+ */
+export const checkControlName = (control: string, configRoot: string): void => {
+	if (dirname(control) !== configRoot || existsSync(control)) return;
+	throw new LernieError(
+		"CONFIG",
+		`tool_control.command: ${control}: no such file. a relative control is looked for in the config root and never on PATH; give an absolute path`,
+		{ key: "tool_control.command", control },
+	);
 };

@@ -103,3 +103,9 @@ export const effectiveConfig = async (repo: RecordReader, commit: Oid, roots: Ro
 	await checkManifest(files);
 	return render(`in effect under config commit ${commit}`, settings);
 };
+
+/** Whether a configuration commit says that no control is asked, which every surface repeats (DESIGN D21). */
+export const isUncontrolled = async (repo: RecordReader, commit: Oid): Promise<boolean> => {
+	const workflow = await readWorkflowFile(committedFiles(repo, commit)).catch(() => undefined); // The loader reports it.
+	return workflow?.tool_control === "none";
+};

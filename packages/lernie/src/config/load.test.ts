@@ -1,3 +1,5 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { expect, test } from "vitest";
 import { type ConfigFixture, faultOf, withConfig } from "./fixture.ts";
 import { loadConfig, loadWorkflow } from "./load.ts";
@@ -35,6 +37,7 @@ test("two files of two lines load, with every default filled in", () =>
 
 test("what is written wins, `unlimited` is undefined, a relative control starts at the config root", () =>
 	withConfig(async (fixture) => {
+		writeFileSync(join(fixture.roots.config, "ctl"), "");
 		const commit = await fixture.author("default", {
 			"workflow.yaml":
 				"tool_control: {command: ctl, env: [TOKEN]}\nlimits: {steps: unlimited, minutes: 1}\nretry: {base_ms: 250, jitter: 0}\n",

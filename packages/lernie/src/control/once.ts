@@ -66,6 +66,8 @@ const consult = async (config: Command, context: ControlContext, question: Quest
 		stderr,
 		timeoutMs: config.timeoutSeconds * 1000,
 		graceMs: GRACE_MS,
+		// While somebody can still write to it the answer is not complete, whatever has been read by then.
+		pipeGraceMs: config.timeoutSeconds * 1000 + GRACE_MS,
 		stop: context.stop,
 		onSpawned: (pid) => {
 			group = processIdentity(pid);

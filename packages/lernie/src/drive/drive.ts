@@ -39,21 +39,15 @@ export interface DriveEnd {
 
 const MARKS: readonly MarkKind[] = ["held", "cwd", "owner", "limit"];
 
-const openSession = async (context: DriveContext, agent: string, lease: Lease): Promise<Session> => {
+/** What one drive keeps from turn to turn: caches by content, and the controls it started. */
+type Kept = Pick<Session, "snapshots" | "transcripts" | "lastStep" | "governing" | "startedAt">;
+
+const openSession = async (context: DriveContext, agent: string, lease: Lease, kept: Kept): Promise<Session> => {
 	const refs = [agentRef(agent), ...MARKS.map((kind) => markRef(kind, agent))];
 	const removed = await removeStaleLocks(context.repo.gitDir, refs);
 	for (const path of removed)
 		context.emit({ type: "notice", code: "LOCK_REMOVED", message: `removed ${path}, left by a git that was killed` });
-	return {
-		...context,
-		agent,
-		lease,
-		owner: await takeOwnership(context.repo, agent, context.effects),
-		startedAt: context.effects.now().getTime(),
-		snapshots: createSnapshotCache(),
-		transcripts: createTranscriptCache(),
-		governing: new Map(),
-	};
+	return { ...context, ...kept, agent, lease, owner: await takeOwnership(context.repo, agent, context.effects) };
 };
 
 const endOf = (outcome: HopOutcome): DriveEnd => {
@@ -112,10 +106,15 @@ interface Turn {
 	readonly next: Lease | undefined;
 }
 
-const driveOnce = async (context: DriveContext, agent: string, lease: Lease, oneHop: boolean): Promise<Turn> => {
+const driveOnce = async (
+	context: DriveContext,
+	{ agent, oneHop }: DriveOptions,
+	lease: Lease,
+	kept: Kept,
+): Promise<Turn> => {
 	let session: Session | undefined;
 	try {
-		session = await openSession(context, agent, lease);
+		session = await openSession(context, agent, lease, kept);
 		const outcome = await runHops(session, oneHop);
 		const end = endOf(outcome);
 		const code = END_CODES.get(end.exit);
@@ -129,7 +128,6 @@ const driveOnce = async (context: DriveContext, agent: string, lease: Lease, one
 			await recordEnd(session, fault.code, fault.message, exitCodeOf(fault));
 		throw fault;
 	} finally {
-		if (session !== undefined) await closeControls(session);
 		await lease.release();
 	}
 };
@@ -141,12 +139,23 @@ const driveOnce = async (context: DriveContext, agent: string, lease: Lease, one
 export const drive = async (context: DriveContext, options: DriveOptions): Promise<DriveEnd> => {
 	const inbox = inboxDirectory(context.layout, options.agent);
 	makeDirectory(inbox);
+	const kept: Kept = {
+		startedAt: context.effects.now().getTime(),
+		snapshots: createSnapshotCache(),
+		transcripts: createTranscriptCache(),
+		lastStep: { number: undefined },
+		governing: new Map(),
+	};
 	let lease = options.lease ?? (await acquireLease(inbox));
 	let end: DriveEnd = { state: "running", exit: EXIT.done, message: undefined };
-	while (lease !== undefined) {
-		const turn = await driveOnce(context, options.agent, lease, options.oneHop);
-		end = turn.end;
-		lease = turn.next;
+	try {
+		while (lease !== undefined) {
+			const turn = await driveOnce(context, options, lease, kept);
+			end = turn.end;
+			lease = turn.next;
+		}
+	} finally {
+		await closeControls(kept.governing);
 	}
 	return end;
 };

@@ -1,16 +1,9 @@
 import { type LoadedConfig, loadConfig } from "../config/load.ts";
 import { createControl } from "../control/create.ts";
-import type { Control } from "../control/types.ts";
 import { readCwd } from "../workspace/marks.ts";
 import type { Tip } from "./facts.ts";
 import { limitsInForce } from "./limits.ts";
-import type { Session } from "./session.ts";
-
-/** The configuration an agent runs under and the control it names, as one drive uses them. */
-export interface Governing {
-	readonly config: LoadedConfig;
-	readonly control: Control;
-}
+import type { Governing, Session } from "./session.ts";
 
 /** The model an agent was founded with, `<row>/<model>`, as the option of a load; it wins over the role's. */
 export const modelOption = (
@@ -69,8 +62,8 @@ export const governingOf = (session: Session, tip: Tip): Promise<Governing> => {
 };
 
 /** Ends what the controls of a drive keep running. */
-export const closeControls = async (session: Session): Promise<void> => {
-	for (const loading of session.governing.values()) {
+export const closeControls = async (governing: Session["governing"]): Promise<void> => {
+	for (const loading of governing.values()) {
 		const loaded = await loading.catch(() => undefined); // A configuration that did not load started nothing.
 		await loaded?.control.close();
 	}

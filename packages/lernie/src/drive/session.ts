@@ -1,4 +1,6 @@
 import type { RunEvent } from "@lernie/contract";
+import type { LoadedConfig } from "../config/load.ts";
+import type { Control } from "../control/types.ts";
 import type { Repo } from "../git/repo.ts";
 import type { SnapshotCache } from "../git/snapshot.ts";
 import type { Oid } from "../git/types.ts";
@@ -7,8 +9,13 @@ import type { Effects } from "../workspace/effects.ts";
 import type { Layout } from "../workspace/layout.ts";
 import type { Lease } from "../workspace/lease.ts";
 import type { Roots } from "../workspace/roots.ts";
-import type { Governing } from "./governing.ts";
 import type { TranscriptCache } from "./transcript-state.ts";
+
+/** The configuration an agent runs under and the control it names, as one drive uses them. */
+export interface Governing {
+	readonly config: LoadedConfig;
+	readonly control: Control;
+}
 
 /** What every part of a drive works with, whoever the agent is. */
 export interface DriveContext {
@@ -33,6 +40,8 @@ export interface Session extends DriveContext {
 	readonly startedAt: number;
 	readonly snapshots: SnapshotCache;
 	readonly transcripts: TranscriptCache;
+	/** The newest step this drive made, where looking for the next begins; the disk decides. */
+	readonly lastStep: { number: number | undefined };
 	/** What each governing commit this drive met was loaded as; a commit never changes. */
 	readonly governing: Map<Oid, Promise<Governing>>;
 }

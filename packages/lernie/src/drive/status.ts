@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { type AgentState, EXIT, markRef } from "@lernie/contract";
+import { type AgentState, EXIT, LernieError, markRef } from "@lernie/contract";
 import { type AgentRef, listAgents, readName } from "../workspace/address.ts";
 import { parentOf } from "../workspace/ids.ts";
 import { listDeposits } from "../workspace/inbox.ts";
@@ -94,6 +94,28 @@ export const readStatus = async (context: Reader, agent: AgentRef): Promise<Agen
 	};
 };
 
+/** An agent whose record cannot be read: listed as failed, so that it does not hide the others. */
+const unreadable = ({ id }: AgentRef, thrown: unknown): AgentStatus => {
+	if (!(thrown instanceof LernieError)) throw thrown;
+	return {
+		id,
+		name: "",
+		role: "",
+		state: "failed",
+		parent: parentOf(id) ?? null,
+		entries: 0,
+		pending_mail: 0,
+		held: null,
+		usage: {},
+		last_error: { at: foundedAt(id), code: thrown.code, message: thrown.message },
+		founded_at: foundedAt(id),
+	};
+};
+
 /** Every agent of the workspace, oldest first. */
-export const listStatus = async (context: Reader): Promise<readonly AgentStatus[]> =>
-	Promise.all((await listAgents(context.repo)).map((agent) => readStatus(context, agent)));
+export const listStatus = async (context: Reader): Promise<readonly AgentStatus[]> => {
+	const agents = await listAgents(context.repo);
+	return Promise.all(
+		agents.map((agent) => readStatus(context, agent).catch((thrown: unknown) => unreadable(agent, thrown))),
+	);
+};

@@ -1,6 +1,6 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { entryToJson, requestToJson, sha256Hex } from "@lernie/contract";
+import { entryToJson } from "@lernie/contract";
 import type { LoadedConfig } from "../config/load.ts";
 import { createAdapter } from "../models/adapters.ts";
 import { callModel } from "../models/call.ts";
@@ -9,17 +9,9 @@ import { beginStep, endStep, stepDirectory } from "../workspace/steps.ts";
 import { commitEntry } from "./commit.ts";
 import type { Tip } from "./facts.ts";
 import { assembleRequest } from "./request.ts";
+import { recordRequest } from "./request-record.ts";
 import type { Session } from "./session.ts";
 import type { TranscriptState } from "./transcript-state.ts";
-
-/** A request larger than this is recorded as its commit, digest and size (CONTRACTS §7). */
-const REQUEST_KEPT_BYTES = 1024 * 1024;
-
-const requestRecord = (text: string, commit: string): string => {
-	const bytes = Buffer.byteLength(text);
-	if (bytes > REQUEST_KEPT_BYTES) return `${JSON.stringify({ commit, sha256: sha256Hex(text), bytes })}\n`;
-	return `${text}\n`;
-};
 
 export interface StepOutcome {
 	readonly tip: Tip;
@@ -37,18 +29,20 @@ export const runStep = async (
 	config: LoadedConfig,
 ): Promise<StepOutcome> => {
 	const { layout, agent, effects } = session;
+	const { commit } = tip;
 	const adapter = createAdapter(config.role.provider, config.rows, effects.env);
-	const request = await assembleRequest(session, tip.commit.oid, state, config);
-	const text = requestToJson(request);
-	const meta = { commit: tip.commit.oid, started_at: timestamp(effects.now()) };
-	const step = beginStep(layout, agent, meta);
+	const request = await assembleRequest(session, commit.oid, state, config);
+	const record = recordRequest(request, commit.oid, state.settledMessages, session.transcripts.prefix);
+	session.transcripts.prefix = record.prefix;
+	const meta = { commit: commit.oid, started_at: timestamp(effects.now()) };
+	const step = beginStep(layout, agent, meta, session.lastStep.number);
+	session.lastStep.number = step;
 	const directory = stepDirectory(layout, agent, step);
-	writeFileSync(join(directory, "request.json"), requestRecord(text, tip.commit.oid));
+	writeFileSync(join(directory, "request.json"), record.text);
 	effects.crash("call.request");
 	const answer = await callModel({
 		adapter,
 		request,
-		requestText: text,
 		stepDirectory: directory,
 		retry: config.workflow.retry,
 		effects,

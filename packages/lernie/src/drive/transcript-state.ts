@@ -3,6 +3,7 @@ import type { Repo } from "../git/repo.ts";
 import type { Oid } from "../git/types.ts";
 import { messageBody, PERSON } from "../workspace/inbox.ts";
 import { type EntryRef, type EntryRun, listRuns, readBlocks, readMessage, type Side } from "../workspace/transcript.ts";
+import type { RequestPrefix } from "./request-record.ts";
 
 /** The calls of the last assistant entry and which of them have a result after it (D2). */
 export interface OpenWindow {
@@ -17,6 +18,8 @@ export interface TranscriptState {
 	readonly last: number;
 	readonly tail: Side | undefined;
 	readonly messages: readonly WireMessage[];
+	/** How many of the first messages later entries of this transcript can no longer change. */
+	readonly settledMessages: number;
 	readonly window: OpenWindow | undefined;
 	/** Calls without a result that something else already follows: no request can be made from here (law 5). */
 	readonly buried: { readonly entry: number; readonly ids: readonly string[] } | undefined;
@@ -33,6 +36,7 @@ export const EMPTY: TranscriptState = {
 	last: 0,
 	tail: undefined,
 	messages: [],
+	settledMessages: 0,
 	window: undefined,
 	buried: undefined,
 	toolNames: [],
@@ -43,9 +47,18 @@ export const EMPTY: TranscriptState = {
 };
 
 /** One entry with its content read: a message's text, or the blocks of a model's or a tool's. */
-export type ReadEntry =
-	| { readonly ref: EntryRef; readonly text: string }
-	| { readonly ref: EntryRef; readonly entry: Entry };
+export type ReadEntry = {
+	readonly ref: EntryRef;
+	/** Its blocks as a request carries them. */
+	readonly content: readonly string[];
+} & ({ readonly text: string } | { readonly entry: Entry });
+
+/** An entry as the fold takes it, from what its file holds. */
+export const readEntryOf = (ref: EntryRef, body: { readonly text: string } | { readonly entry: Entry }): ReadEntry => ({
+	ref,
+	content: "text" in body ? [JSON.stringify({ type: "text", text: body.text })] : body.entry.blocks.map(blockToJson),
+	...body,
+});
 
 export const openCalls = (window: OpenWindow | undefined): readonly ToolUseBlock[] =>
 	window === undefined ? [] : window.calls.filter((call) => !window.answered.has(call.id));
@@ -66,9 +79,6 @@ const append = (messages: WireMessage[], side: Side, content: readonly string[])
 		messages[messages.length - 1] = { role: last.role, content: [...last.content, ...content] };
 	else messages.push({ role: ROLE[side], content });
 };
-
-const contentOf = (read: ReadEntry): readonly string[] =>
-	"text" in read ? [JSON.stringify({ type: "text", text: read.text })] : read.entry.blocks.map(blockToJson);
 
 const resultText = (entry: Entry): string =>
 	entry.blocks
@@ -115,7 +125,7 @@ export const foldEntries = (state: TranscriptState, entries: readonly ReadEntry[
 	const messages = [...state.messages];
 	let folded = state;
 	for (const read of entries) {
-		append(messages, read.ref.side, contentOf(read));
+		append(messages, read.ref.side, read.content);
 		folded = step(folded, read);
 	}
 	return { ...folded, messages };
@@ -125,17 +135,24 @@ export const foldEntries = (state: TranscriptState, entries: readonly ReadEntry[
 export interface TranscriptCache {
 	closed: { readonly keys: readonly string[]; readonly state: TranscriptState };
 	readonly read: Map<Oid, ReadEntry>;
+	/** Digest of the front of a request that no longer changes; it grows with the closed runs. */
+	prefix: RequestPrefix | undefined;
 }
 
-export const createTranscriptCache = (): TranscriptCache => ({ closed: { keys: [], state: EMPTY }, read: new Map() });
+export const createTranscriptCache = (): TranscriptCache => ({
+	closed: { keys: [], state: EMPTY },
+	read: new Map(),
+	prefix: undefined,
+});
 
 const readRun = (repo: Repo, cache: TranscriptCache, run: EntryRun): Promise<readonly ReadEntry[]> =>
 	Promise.all(
 		run.entries.map(async (ref) => {
 			const known = cache.read.get(ref.oid);
 			if (known?.ref.number === ref.number && known.ref.side === ref.side) return known;
-			const read =
-				ref.side === "user" ? { ref, text: await readMessage(repo, ref) } : { ref, entry: await readBlocks(repo, ref) };
+			const body =
+				ref.side === "user" ? { text: await readMessage(repo, ref) } : { entry: await readBlocks(repo, ref) };
+			const read = readEntryOf(ref, body);
 			cache.read.set(ref.oid, read);
 			return read;
 		}),
@@ -146,12 +163,15 @@ export const readTranscript = async (repo: Repo, tip: Oid, cache: TranscriptCach
 	const runs = await listRuns(repo, tip);
 	const closed = runs.slice(0, -1);
 	const { keys } = cache.closed;
-	const extends_ = keys.length <= closed.length && keys.every((key, index) => closed[index]?.key === key);
-	let { state } = extends_ ? cache.closed : { state: EMPTY };
-	for (const run of closed.slice(extends_ ? keys.length : 0)) {
+	const grown = keys.length <= closed.length && keys.every((key, index) => closed[index]?.key === key);
+	let { state } = grown ? cache.closed : { state: EMPTY };
+	for (const run of closed.slice(grown ? keys.length : 0)) {
 		state = foldEntries(state, await readRun(repo, cache, run));
 		cache.read.clear();
 	}
+	// The last message may still take in what follows on its side; those before it are as they will stay.
+	state = { ...state, settledMessages: Math.max(0, state.messages.length - 1) };
+	if (!grown) cache.prefix = undefined;
 	cache.closed = { keys: closed.map((run) => run.key), state };
 	const open = runs.at(-1);
 	return open === undefined ? state : foldEntries(state, await readRun(repo, cache, open));

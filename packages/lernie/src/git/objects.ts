@@ -135,7 +135,7 @@ export const createBatch = (store: ObjectStore): ObjectBatch => {
 		return stats;
 	};
 	const addSmall = async (path: Buffer, size: number): Promise<Oid> => {
-		const body = await readSmall(path, size);
+		const body = readSmall(path, size);
 		const oid = hashObject("blob", body);
 		if (pending.has(oid) || (await isStored(oid, hasPacks(objects)))) return oid;
 		const compressed = await compress(objectHeader("blob", size), body);

@@ -67,7 +67,7 @@ const readOpened = async (context: RecordContext, name: Buffer, stat: BigIntStat
 	const size = Number(stat.size);
 	const mode = ownerMode(stat);
 	if (specialName(name) === undefined) return entry(mode, await context.batch.blobFile(path, size));
-	const body = await readSmall(path, size);
+	const body = readSmall(path, size);
 	const verdict = await judge(context, name, body);
 	return verdict === null ? entry(mode, context.batch.blob(body)) : unrecorded(verdict);
 };

@@ -50,7 +50,7 @@ export const put = (dir: string, files: Readonly<Record<string, string | Buffer>
 export const makePipe = (path: string): void => void execFileSync("sh", ["-c", `mkfifo '${path}'`]);
 
 /** What a directory holds, by raw path: kind, exec bit and content. */
-export const contents = (dir: Buffer, prefix = ""): Record<string, string> => {
+const contents = (dir: Buffer, prefix = ""): Record<string, string> => {
 	const found: Record<string, string> = {};
 	for (const name of readdirSync(dir, { encoding: "buffer" })) {
 		const path = Buffer.concat([dir, Buffer.from("/"), name]);

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { closeSync, unlinkSync } from "node:fs";
+import { closeSync, openSync, readSync, unlinkSync } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
 import { pipeline } from "node:stream/promises";
 import { constants, createDeflate } from "node:zlib";
@@ -14,11 +14,17 @@ const CHUNK = 256 * 1024;
 const sourceError = (path: Buffer, errno: string | undefined, message: string, cause?: unknown): LernieError =>
 	new LernieError("DISK", message, { path: path.toString("utf8"), errno, source: true }, cause);
 
+const unreadable = (path: Buffer, error: unknown): LernieError =>
+	sourceError(path, errnoOf(error), `the file cannot be read: ${messageOf(error)}`, error);
+
+const changedMeanwhile = (path: Buffer): LernieError =>
+	sourceError(path, "CHANGED", "the file changed while it was read");
+
 const reading = async <Result>(path: Buffer, act: () => Promise<Result>): Promise<Result> => {
 	try {
 		return await act();
 	} catch (error) {
-		throw sourceError(path, errnoOf(error), `the file cannot be read: ${messageOf(error)}`, error);
+		throw unreadable(path, error);
 	}
 };
 
@@ -26,15 +32,12 @@ const openSource = (path: Buffer): Promise<FileHandle> => reading(path, () => op
 
 /** Yields exactly `size` bytes of a file. Throws when it has fewer or more: somebody is writing it. */
 const readExactly = async function* (file: FileHandle, path: Buffer, size: number): AsyncGenerator<Buffer> {
-	const length = Math.min(CHUNK, size + 1);
 	let have = 0;
 	for (;;) {
-		const chunk = Buffer.allocUnsafe(length);
-		const { bytesRead, buffer } = await reading(path, () => file.read(chunk, 0, length, null));
+		const chunk = Buffer.allocUnsafe(CHUNK);
+		const { bytesRead, buffer } = await reading(path, () => file.read(chunk, 0, CHUNK, null));
 		have += bytesRead;
-		if (have > size || (bytesRead === 0 && have < size)) {
-			throw sourceError(path, "CHANGED", "the file changed while it was read");
-		}
+		if (have > size || (bytesRead === 0 && have < size)) throw changedMeanwhile(path);
 		if (bytesRead === 0) return;
 		yield buffer.subarray(0, bytesRead);
 	}
@@ -80,14 +83,24 @@ export const stageFile = async (objects: string, path: Buffer, size: number): Pr
 	return { oid: hash.digest("hex"), path: staged, bytes };
 };
 
-/** The whole of a small file. Throws LernieError DISK (`data.source`) when it is not `size` bytes long. */
-export const readSmall = async (path: Buffer, size: number): Promise<Buffer> => {
-	const file = await openSource(path);
+/**
+ * The whole of a small file, without the thread pool, whose hops cost more than the bytes. Throws LernieError DISK
+ * (`data.source`) when it is not `size` bytes long.
+ */
+export const readSmall = (path: Buffer, size: number): Buffer => {
+	// One byte more than it should have shows a file that has grown.
+	const body = Buffer.allocUnsafe(size + 1);
+	let have = 0;
 	try {
-		const parts: Buffer[] = [];
-		for await (const chunk of readExactly(file, path, size)) parts.push(chunk);
-		return Buffer.concat(parts, size);
-	} finally {
-		await file.close();
+		const fd = openSync(path, "r");
+		try {
+			for (let got = -1; got !== 0 && have <= size; have += got) got = readSync(fd, body, have, size + 1 - have, null);
+		} finally {
+			closeSync(fd);
+		}
+	} catch (error) {
+		throw unreadable(path, error);
 	}
+	if (have !== size) throw changedMeanwhile(path);
+	return body.subarray(0, size);
 };

@@ -11,7 +11,6 @@ import type { CallContext, ModelAdapter, StreamItem } from "./types.ts";
 export interface ModelCall {
 	readonly adapter: ModelAdapter;
 	readonly request: ModelRequest;
-	readonly requestText: string;
 	/** An existing directory; `response.json` and `stderr.log` are made in it. */
 	readonly stepDirectory: string;
 	readonly retry: RetryPolicy;
@@ -74,7 +73,7 @@ export const callModel = async (call: ModelCall): Promise<Folded> => {
 	let first = true;
 	const run = async (attempt: number): Promise<AttemptOutcome> => {
 		const segment = createAttempt(adapter.row, onText);
-		const context = { ...call.context, attempt, requestText: call.requestText, stop, log: record.log };
+		const context = { ...call.context, attempt, stop, log: record.log };
 		for await (const item of adapter.attempt(call.request, context)) {
 			stop.throwIfAborted();
 			const [line, event] = read(item);

@@ -1,12 +1,12 @@
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { ModelRequest } from "@lernie/contract";
+import { type ModelRequest, requestToJson } from "@lernie/contract";
 import { callModel, type ModelCall } from "./call.ts";
 import type { Folded } from "./fold.ts";
 import type { AttemptContext, ModelAdapter, StreamItem } from "./types.ts";
 
-const REQUEST: ModelRequest = { model: "m", system: "s", messages: [], tools: [], max_tokens: 9 };
+export const REQUEST: ModelRequest = { model: "m", system: "s", messages: [], tools: [], max_tokens: 9 };
 
 /** For tests: one call with everything about it observed. */
 export interface CallFixture {
@@ -16,6 +16,8 @@ export interface CallFixture {
 	readonly texts: string[];
 	readonly retries: unknown[];
 	readonly contexts: AttemptContext[];
+	/** The bytes of the request at each attempt. */
+	readonly requests: string[];
 	/** Plays each list as one attempt; a function is asked for it. */
 	stub(...attempts: readonly (readonly StreamItem[] | (() => AsyncIterable<StreamItem>))[]): ModelAdapter;
 	call(adapter: ModelAdapter, more?: Partial<ModelCall>): Promise<Folded>;
@@ -37,10 +39,12 @@ export const withCall = async (act: (fixture: CallFixture) => Promise<void>): Pr
 		texts: [],
 		retries: [],
 		contexts: [],
+		requests: [],
 		stub: (...attempts) => ({
 			row: "stub",
 			check: async () => undefined,
-			attempt(_, context) {
+			attempt(request, context) {
+				fixture.requests.push(requestToJson(request));
 				fixture.contexts.push(context);
 				const next = attempts[context.attempt - 1] ?? [];
 				return typeof next === "function" ? next() : each(next);
@@ -50,7 +54,6 @@ export const withCall = async (act: (fixture: CallFixture) => Promise<void>): Pr
 			callModel({
 				adapter,
 				request: REQUEST,
-				requestText: "the request",
 				stepDirectory: directory,
 				retry: { maxAttempts: 5, baseMs: 250, capMs: 60_000, jitter: 0 },
 				effects: {

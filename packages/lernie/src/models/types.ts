@@ -11,8 +11,6 @@ export interface CallContext {
 export interface AttemptContext extends CallContext {
 	/** Counts from 1 within one call; every attempt is of the same request. */
 	readonly attempt: number;
-	/** The request as it is recorded, for adapters that hand it on: the same bytes at every attempt. */
-	readonly requestText: string;
 	/** Aborts when the agent is stopped; whatever the adapter holds open must end then. */
 	readonly stop: AbortSignal;
 	/** Appends to the step's `stderr.log`. */

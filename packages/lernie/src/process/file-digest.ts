@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { constants } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
 
 const CHUNK_BYTES = 1024 * 1024;
@@ -27,11 +28,13 @@ const identityOf = async (file: FileHandle): Promise<{ key: string; changedMs: n
 
 /**
  * Lower-case hex SHA-256 of a program file, remembered for as long as the file is the same one on disk. Rejects with the
- * system error where it cannot be read.
+ * system error where it cannot be read, or with an error where it is no regular file.
  */
 export const fileDigest = async (path: string): Promise<string> => {
-	const file = await open(path, "r");
+	// Not to block, and only a regular file: a pipe or a device has no end to wait for.
+	const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
 	try {
+		if (!(await file.stat()).isFile()) throw new Error(`${path} is not a regular file`);
 		const { key, changedMs } = await identityOf(file);
 		const known = remembered.get(key);
 		if (known !== undefined) return known;

@@ -41,8 +41,16 @@ const readName = (entry: TreeEntry): EntryRef | undefined => {
 
 const byNumber = (a: EntryRef, b: EntryRef): number => a.number - b.number;
 
-const entriesOf = (tree: readonly TreeEntry[]): readonly EntryRef[] =>
-	tree.flatMap((entry) => readName(entry) ?? []).sort(byNumber);
+/** Trees come from a cache by object and never change: the same array is the same entries. */
+const parsed = new WeakMap<readonly TreeEntry[], readonly EntryRef[]>();
+
+const entriesOf = (tree: readonly TreeEntry[]): readonly EntryRef[] => {
+	const known = parsed.get(tree);
+	if (known !== undefined) return known;
+	const entries = tree.flatMap((entry) => readName(entry) ?? []).sort(byNumber);
+	parsed.set(tree, entries);
+	return entries;
+};
 
 /** One run of entries that changes only at its end: the flat ones, or one block's. `key` changes when its entries do. */
 export interface EntryRun {

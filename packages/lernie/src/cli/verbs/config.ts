@@ -1,5 +1,5 @@
 import { CONFIG_REF_ROOT, EXIT, type ExitCode, LernieError } from "@lernie/contract";
-import { effectiveConfig } from "../../config/effective.ts";
+import { effectiveConfig, isUncontrolled } from "../../config/effective.ts";
 import { loadConfig } from "../../config/load.ts";
 import type { DriveContext } from "../../drive/session.ts";
 import type { Oid } from "../../git/types.ts";
@@ -31,10 +31,13 @@ export const configShow = async (world: World, name: string): Promise<ExitCode> 
 	inWorkspace(world, async (context) => {
 		const { commit } = await branchOf(context, name);
 		const text = await effectiveConfig(context.repo, commit, context.roots);
+		const bare = (await isUncontrolled(context.repo, commit))
+			? "# UNCONTROLLED: no call is judged before it runs\n"
+			: "";
 		printDocument(
 			world.output,
 			{ name, commit, yaml: text },
-			`# config/${name} ${commit}\n${text}# UNCONFINED: no sandbox holds a tool\n`,
+			`# config/${name} ${commit}\n${text}# UNCONFINED: no sandbox holds a tool\n${bare}`,
 		);
 		return EXIT.done;
 	});

@@ -1,4 +1,5 @@
 import { type Block, EXIT, type ExitCode, TRAILER } from "@lernie/contract";
+import { isUncontrolled } from "../../config/effective.ts";
 import { readTip } from "../../drive/facts.ts";
 import type { DriveContext } from "../../drive/session.ts";
 import { findAgent, listAgents, readName } from "../../workspace/address.ts";
@@ -85,8 +86,9 @@ export const log = async (world: World, address: string | undefined): Promise<Ex
 		const made = await commitsByEntry(context, commit.oid);
 		if (!world.output.json) {
 			const name = await readName(repo, commit.oid);
+			const bounds = (await isUncontrolled(repo, facts.config)) ? "UNCONFINED, UNCONTROLLED" : "UNCONFINED";
 			world.output.product(
-				`agent ${agent} ${name}, role ${facts.role}, config ${facts.config.slice(0, 12)}, UNCONFINED\n`,
+				`agent ${agent} ${name}, role ${facts.role}, config ${facts.config.slice(0, 12)}, ${bounds}\n`,
 			);
 		}
 		for (const ref of await listEntries(repo, commit.oid)) {

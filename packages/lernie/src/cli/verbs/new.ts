@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, rmSync, statSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { ENV, EXIT, type ExitCode, LernieError } from "@lernie/contract";
-import { authorConfig } from "../../config/author.ts";
+import { authorConfig, checkConfig } from "../../config/author.ts";
 import { type Template, templateFiles } from "../../config/template.ts";
 import { initRepo, openRepo } from "../../git/repo.ts";
 import { shippedTools } from "../../tools/definitions.ts";
@@ -37,6 +37,8 @@ const checkDestination = (path: string): void => {
 		throw new LernieError("REFUSED", `${path}: not empty. Give a new or an empty directory`, { path });
 };
 
+const firstMissing = (path: string): string => (existsSync(dirname(path)) ? path : firstMissing(dirname(path)));
+
 /** What the flags and the operator's template choose, with what stands in for a choice nobody made. */
 const chooseFiles = async (world: World, flags: NewFlags): Promise<Template["files"]> => {
 	const { roots, effects } = world;
@@ -68,27 +70,24 @@ export const newWorkspace = async (world: World, path: string | undefined, flags
 	const root =
 		path === undefined ? join(roots.data, "workspaces", effects.random(4).toString("hex")) : resolve(world.cwd, path);
 	checkDestination(root);
-	const existed = existsSync(root);
+	const made = existsSync(root) ? undefined : firstMissing(root);
 	const files = await chooseFiles(world, flags);
+	const options = { effects, roots, workspace: root, builtinTools: [...shippedTools.keys()] };
+	await checkConfig(files, options);
 	const layout = layoutOf(root);
 	makeDirectory(root);
 	try {
 		await initRepo(layout.repo);
 		const repo = openRepo(layout.repo);
 		try {
-			await authorConfig(repo, "default", files, {
-				effects,
-				roots,
-				workspace: root,
-				builtinTools: [...shippedTools.keys()],
-			});
+			await authorConfig(repo, "default", files, options);
 		} finally {
 			await repo.close();
 		}
 		for (const directory of [layout.agents, layout.inbox, layout.steps, layout.approved]) makeDirectory(directory);
 	} catch (thrown) {
-		// Nothing in it is anybody's yet: a refused workspace must not look like one.
-		rmSync(existed ? layout.repo : root, { recursive: true, force: true });
+		// Nothing in it is anybody's yet: what was not finished must not look like a workspace.
+		rmSync(made ?? layout.repo, { recursive: true, force: true });
 		throw thrown;
 	}
 	printDocument(output, { workspace: root }, root);
