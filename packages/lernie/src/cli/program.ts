@@ -3,7 +3,7 @@ import { Command } from "commander";
 import type { World } from "./world.ts";
 
 /** What the arguments ask for; running it loads the verb, so that no verb pays for another's libraries. */
-export type Action = (world: World) => Promise<ExitCode>;
+type Action = (world: World) => Promise<ExitCode>;
 
 export interface Parsed {
 	readonly verb: string;

@@ -28,7 +28,7 @@ const MESSAGES = Buffer.from("messages");
 export const isHarnessPath = (name: Buffer): boolean => HARNESS_PATHS.includes(name.toString("latin1"));
 
 /** What could not be recorded, or was not the agent's to write, as trailers (CONTRACTS §7). */
-export const snapshotTrailers = (snapshot: Snapshot): Trailers => [
+const snapshotTrailers = (snapshot: Snapshot): Trailers => [
 	...(snapshot.restored === 0 ? [] : [[TRAILER.restored, String(snapshot.restored)] as const]),
 	...snapshot.unrecorded.map(({ path, why }) => [TRAILER.unrecorded, `${percentEncode(path)} ${why}`] as const),
 ];

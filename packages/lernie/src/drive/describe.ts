@@ -1,10 +1,10 @@
-import { LernieError, type ToolDefinition } from "@lernie/contract";
+import { compactJson, LernieError, parseJsonText, type ToolDefinition } from "@lernie/contract";
 import { parse } from "yaml";
 import type { Repo } from "../git/repo.ts";
 import type { Oid } from "../git/types.ts";
 
-export const schemaPath = (tool: string): string => `descriptions/tools/${tool}.json`;
-export const skillPath = (tool: string): string => `descriptions/skills/${tool}.md`;
+const schemaPath = (tool: string): string => `descriptions/tools/${tool}.json`;
+const skillPath = (tool: string): string => `descriptions/skills/${tool}.md`;
 
 const fault = (tool: string, path: string, why: string): LernieError =>
 	new LernieError("TOOLSET", `tool ${JSON.stringify(tool)}: ${path}: ${why}`, { tool, path });
@@ -38,13 +38,9 @@ export const describeFromTree = async (repo: Repo, tip: Oid, tool: string): Prom
 	if (tool === "" || /[/\\\0]/.test(tool)) return undefined;
 	const schema = await readFile(repo, tip, tool, schemaPath(tool));
 	if (schema === undefined) return undefined;
-	let compact: string;
-	try {
-		compact = JSON.stringify(JSON.parse(schema));
-	} catch (cause) {
-		throw new LernieError("TOOLSET", `tool ${JSON.stringify(tool)}: ${schemaPath(tool)}: not JSON`, { tool }, cause);
-	}
+	const parsed = parseJsonText(schema);
+	if (!parsed.ok) throw fault(tool, schemaPath(tool), `not JSON: ${parsed.why}`);
 	const skill = await readFile(repo, tip, tool, skillPath(tool));
 	const description = skill === undefined ? undefined : descriptionOf(skill, tool, skillPath(tool));
-	return { name: tool, ...(description === undefined ? {} : { description }), input_schema: compact };
+	return { name: tool, ...(description === undefined ? {} : { description }), input_schema: compactJson(schema) };
 };

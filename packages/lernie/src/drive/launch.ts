@@ -7,7 +7,7 @@ import { isLeaseHeld } from "../workspace/lease.ts";
 import { driverLogPath } from "../workspace/steps.ts";
 
 /** Starts a drive of an agent that outlives this process; its stderr goes to `driver.log` (`spec/core.md` §14.3). */
-export const launchDrive = async (layout: Layout, agent: string, effects: Effects): Promise<void> => {
+const launchDrive = async (layout: Layout, agent: string, effects: Effects): Promise<void> => {
 	mkdirSync(stepsDirectory(layout, agent), { recursive: true });
 	const stderr = openSync(driverLogPath(layout, agent), "a");
 	try {

@@ -6,7 +6,7 @@ import type { Effects } from "../workspace/effects.ts";
 import type { Session } from "./session.ts";
 
 /** The blob behind `refs/lernie/owner/<id>`: which process drives (CONTRACTS §7). */
-export interface Owner {
+interface Owner {
 	readonly pid: number;
 	readonly start: string;
 	readonly boot: string;

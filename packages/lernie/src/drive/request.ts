@@ -13,7 +13,7 @@ const readText = async (repo: Repo, tip: Oid, path: string): Promise<string | un
 };
 
 /** The system slot: the goal, the name where there is one, the instructions of the role (`spec/tools.md` §20.1). */
-export const systemText = (goal: string, name: string, soul: string): string =>
+const systemText = (goal: string, name: string, soul: string): string =>
 	`<goal>\n${goal}\n</goal>\n\n${name === "" ? "" : `Your name is ${name}.\n\n`}${soul}`;
 
 /** The request of the next model call, from the commit alone and the configuration that governs it (`spec/core.md` §9.5). */

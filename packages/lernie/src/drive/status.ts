@@ -31,7 +31,7 @@ export interface AgentStatus {
 type Reader = Pick<DriveContext, "layout" | "repo">;
 
 /** The time in an id's newest segment. */
-export const foundedAt = (agent: string): string => {
+const foundedAt = (agent: string): string => {
 	const stamp = agent.split("-").at(-2) ?? "";
 	return stamp.replace(/^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z$/, "$1-$2-$3T$4:$5:$6Z");
 };

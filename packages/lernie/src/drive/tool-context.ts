@@ -9,7 +9,7 @@ import { transact } from "./owner.ts";
 import type { Session } from "./session.ts";
 
 /** Where an agent works: the directory it was moved to while that is one, else its own (`spec/tools.md` §7.1). */
-export const workingDirectory = async (session: Pick<Session, "repo" | "layout" | "agent">): Promise<string> => {
+const workingDirectory = async (session: Pick<Session, "repo" | "layout" | "agent">): Promise<string> => {
 	const moved = await readCwd(session.repo, session.agent);
 	return moved !== undefined && isDirectory(moved) ? moved : agentDirectory(session.layout, session.agent);
 };

@@ -3,6 +3,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { verifies } from "../../../../conformance/support/verifies.ts";
 import { eventually, run, shell } from "./fixtures/run.ts";
 import { isDead, readStat } from "./identity.ts";
 import { createLimit } from "./sink.ts";
@@ -24,7 +25,7 @@ describe("the outcome is what happened", () => {
 		expect((await shell("exit 42")).end).toMatchObject({ kind: "exited", code: 42 });
 	});
 
-	test("a child that dies by a signal is not reported as code 0", async () => {
+	verifies("process-bug-1", "a child that dies by a signal is not reported as code 0", async () => {
 		expect((await shell("kill -SEGV $$")).end).toMatchObject({ kind: "signalled", signal: "SIGSEGV", number: 11 });
 	});
 
@@ -41,7 +42,7 @@ describe("the outcome is what happened", () => {
 		expect(end).toMatchObject({ kind: "not-started", errno: "E2BIG" });
 	});
 
-	test("a multi-byte character is not split by the chunks it comes in", async () => {
+	verifies("process-bug-3", "a multi-byte character is not split by the chunks it comes in", async () => {
 		const { stdout } = await shell(`printf '\\342'; sleep 0.05; printf '\\202\\254'`);
 		expect(stdout.toString("utf8")).toBe("€");
 	});
@@ -100,7 +101,7 @@ describe("the hook", () => {
 });
 
 describe("ending a child", () => {
-	test("a stop ends the whole family, though none of it heeds SIGTERM", async () => {
+	verifies("process-bug-2", "a stop ends the whole family, though none of it heeds SIGTERM", async () => {
 		const stop = new AbortController();
 		const stdout = createLimit({ maxBytes: 1000 });
 		const running = run({ program: FAMILY, stdout, stop: stop.signal, graceMs: 100 });
@@ -119,7 +120,7 @@ describe("ending a child", () => {
 		expect(stdout.toString()).toBe("early\n");
 	});
 
-	test("SIGKILL comes after the grace, not before", async () => {
+	verifies("process-bug-2", "SIGKILL comes after the grace, not before", async () => {
 		const stop = new AbortController();
 		let stopped = 0;
 		const write = (): void => {
@@ -194,7 +195,7 @@ describe("a program file that is open for writing", () => {
 	});
 });
 
-test("no listener, descriptor or timer stays behind", async () => {
+verifies("process-bug-4", "no listener, descriptor or timer stays behind", async () => {
 	const stop = new AbortController();
 	let added = 0;
 	const signal: AbortSignal = Object.assign(stop.signal, {

@@ -2,7 +2,7 @@ import { closeSync, fsyncSync, linkSync, mkdirSync, openSync, unlinkSync, writeS
 import { dirname } from "node:path";
 
 /** Makes the names in a directory durable. */
-export const syncDirectory = (path: string): void => {
+const syncDirectory = (path: string): void => {
 	const fd = openSync(path, "r");
 	try {
 		fsyncSync(fd);

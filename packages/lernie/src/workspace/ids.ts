@@ -1,12 +1,8 @@
 import { LernieError } from "@lernie/contract";
 
-const AGENT_ID = /^\d{8}T\d{6}Z-[0-9a-f]{8}(?:-\d{8}T\d{6}Z-[0-9a-f]{8})*$/;
-
 /** A new root id, `<YYYYMMDDTHHMMSSZ>-<8 hex>` (`spec/core.md` §7). */
 export const mintAgentId = (now: Date, random: (bytes: number) => Buffer): string =>
 	`${now.toISOString().slice(0, 19).replace(/[-:]/g, "")}Z-${random(4).toString("hex")}`;
-
-export const isAgentId = (text: string): boolean => AGENT_ID.test(text);
 
 /** The id an agent was dispatched by, or undefined for a root. Existence is for the refs to say. */
 export const parentOf = (agent: string): string | undefined => {

@@ -45,7 +45,7 @@ const nextNumber = (inbox: string, sender: string): number =>
 	}, 0) + 1;
 
 /** The bytes of a message file; the random line keeps any two apart (CONTRACTS §7). */
-export const messageText = (sender: string, body: string, effects: Pick<Effects, "now" | "random">): string =>
+const messageText = (sender: string, body: string, effects: Pick<Effects, "now" | "random">): string =>
 	`---\nfrom: ${sender}\ndeposited_at: ${timestamp(effects.now())}\ndeposit: ${effects.random(8).toString("hex")}\n---\n${body}`;
 
 /** What a person wrote, without the front matter that was put before it. */

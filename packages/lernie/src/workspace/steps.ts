@@ -76,19 +76,6 @@ export const appendVerdict = (step: string, record: VerdictRecord): void => {
 	appendFileSync(join(step, "verdicts.jsonl"), `${JSON.stringify(record)}\n`);
 };
 
-/** The consults of a step in the order they were made; lines that are not whole are passed over. */
-export const readVerdicts = (step: string): readonly VerdictRecord[] =>
-	readText(join(step, "verdicts.jsonl"))
-		.split("\n")
-		.flatMap((line) => {
-			try {
-				return line === "" ? [] : [JSON.parse(line) as VerdictRecord];
-			} catch (thrown) {
-				if (thrown instanceof SyntaxError) return [];
-				throw thrown;
-			}
-		});
-
 const readText = (path: string): string => {
 	try {
 		return readFileSync(path, "utf8");

@@ -14,7 +14,7 @@ export interface EntryRef {
 }
 
 /** Entries from this number on lie in one directory a block of as many (D23). */
-export const BLOCK = 256;
+const BLOCK = 256;
 
 const ENTRY = /^(\d{3,})-(.*)\.(md|json)$/s;
 
@@ -27,7 +27,7 @@ export const entryName = (number: number, side: Side, origin: string): string =>
 };
 
 /** The directory an entry lies in below `messages/`, or undefined where it lies flat. */
-export const entryBlock = (number: number): string | undefined =>
+const entryBlock = (number: number): string | undefined =>
 	number < BLOCK ? undefined : String(Math.floor(number / BLOCK) * BLOCK);
 
 const readName = (entry: TreeEntry): EntryRef | undefined => {

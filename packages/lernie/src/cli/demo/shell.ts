@@ -5,7 +5,7 @@ import type { OutputSink } from "../../process/sink.ts";
 import type { SelfCommand } from "../../workspace/effects.ts";
 import type { Output } from "../output.ts";
 
-export interface Ran {
+interface Ran {
 	readonly code: number | undefined;
 	readonly stdout: string;
 }

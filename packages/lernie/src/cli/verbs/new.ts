@@ -1,5 +1,5 @@
 import { existsSync, readdirSync, rmSync, statSync } from "node:fs";
-import { dirname, join, resolve } from "node:path";
+import { join, resolve } from "node:path";
 import { ENV, EXIT, type ExitCode, LernieError } from "@lernie/contract";
 import { authorConfig, checkConfig } from "../../config/author.ts";
 import { type Template, templateFiles } from "../../config/template.ts";
@@ -37,8 +37,6 @@ const checkDestination = (path: string): void => {
 		throw new LernieError("REFUSED", `${path}: not empty. Give a new or an empty directory`, { path });
 };
 
-const firstMissing = (path: string): string => (existsSync(dirname(path)) ? path : firstMissing(dirname(path)));
-
 /** What the flags and the operator's template choose, with what stands in for a choice nobody made. */
 const chooseFiles = async (world: World, flags: NewFlags): Promise<Template["files"]> => {
 	const { roots, effects } = world;
@@ -70,7 +68,7 @@ export const newWorkspace = async (world: World, path: string | undefined, flags
 	const root =
 		path === undefined ? join(roots.data, "workspaces", effects.random(4).toString("hex")) : resolve(world.cwd, path);
 	checkDestination(root);
-	const made = existsSync(root) ? undefined : firstMissing(root);
+	const existed = existsSync(root);
 	const files = await chooseFiles(world, flags);
 	const options = { effects, roots, workspace: root, builtinTools: [...shippedTools.keys()] };
 	await checkConfig(files, options);
@@ -87,7 +85,7 @@ export const newWorkspace = async (world: World, path: string | undefined, flags
 		for (const directory of [layout.agents, layout.inbox, layout.steps, layout.approved]) makeDirectory(directory);
 	} catch (thrown) {
 		// Nothing in it is anybody's yet: what was not finished must not look like a workspace.
-		rmSync(made ?? layout.repo, { recursive: true, force: true });
+		rmSync(existed ? layout.repo : root, { recursive: true, force: true });
 		throw thrown;
 	}
 	printDocument(output, { workspace: root }, root);

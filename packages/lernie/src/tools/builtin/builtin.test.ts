@@ -3,7 +3,6 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { run as runProgram, shell } from "../../process/fixtures/run.ts";
 import { createWorld, inputOf, textOf, type World } from "../fixtures/world.ts";
-import { runBuiltinForPerson } from "../for-people.ts";
 import { BUILTINS } from "./pool.ts";
 
 let world: World;
@@ -162,31 +161,5 @@ describe("message", () => {
 		expect(await call("message", inputOf({ agent: "nobody", content: "" }))).toBe(
 			failed("message", 'there is no agent "nobody"'),
 		);
-	});
-});
-
-describe("for a person", () => {
-	const run = async (name: string, input: string) => {
-		const written = { stdout: "", stderr: "" };
-		const code = await runBuiltinForPerson(name, input, {
-			cwd: world.context.cwd,
-			env: { PATH: process.env.PATH, MINE: "m" },
-			services: world.context.services,
-			stdout: (chunk) => {
-				written.stdout += chunk.toString();
-			},
-			stderr: (chunk) => {
-				written.stderr += chunk.toString();
-			},
-		});
-		return { code, ...written };
-	};
-
-	test("the same functions answer, and the exit code is the tool's", async () => {
-		const command = "echo $MINE; echo e >&2; exit 42";
-		expect(await run("bash", inputOf({ command }))).toEqual({ code: 42, stdout: "m\n", stderr: "e\n" });
-		expect(await run("bash", inputOf({ command: "kill -TERM $$" }))).toMatchObject({ code: 143 });
-		expect(await run("read_file", "{}")).toMatchObject({ code: 1, stdout: "" });
-		expect(await run("toString", "{}")).toMatchObject({ code: 1, stderr: expect.stringContaining("available: bash") });
 	});
 });
