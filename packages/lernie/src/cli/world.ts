@@ -30,10 +30,12 @@ const clock = (fixed: string | undefined): (() => Date) => {
 	return () => new Date(at);
 };
 
-/** The script of a scripted model is relative to the first process; whoever is started from here is told where that was (CONTRACTS §9). */
+/** Paths that are relative to the first process (CONTRACTS §9): whoever is started from here is told where that was. */
+const HANDED_ON = [ENV.script, ENV.home];
+
 const environment = (env: Environment, cwd: string): Environment => {
-	const script = env[ENV.script];
-	return script === undefined || script === "" ? env : { ...env, [ENV.script]: resolve(cwd, script) };
+	const given = HANDED_ON.filter((name) => env[name] !== undefined && env[name] !== "");
+	return { ...env, ...Object.fromEntries(given.map((name) => [name, resolve(cwd, env[name] ?? "")])) };
 };
 
 /** Builds the effects of this process; the only place that reads its environment (DESIGN §3). */

@@ -45,7 +45,8 @@ const walk = async (path: string): Promise<Walk> => {
 	return { places: [...places, at], end: at };
 };
 
-const isWithin = (directory: string, path: string): boolean => {
+/** Whether a path is a directory or lies below it; both absolute, no link is followed. */
+export const isWithin = (directory: string, path: string): boolean => {
 	const way = relative(directory, path);
 	return way === "" || (way !== ".." && !way.startsWith(`..${sep}`));
 };

@@ -4,6 +4,7 @@ import { readCwd } from "../workspace/marks.ts";
 import type { Tip } from "./facts.ts";
 import { limitsInForce } from "./limits.ts";
 import type { Governing, Session } from "./session.ts";
+import { unrecordedPlace } from "./working-directory.ts";
 
 /** The model an agent was founded with, `<row>/<model>`, as the option of a load; it wins over the role's. */
 export const modelOption = (
@@ -30,8 +31,9 @@ const announce = (session: Session, tip: Tip, config: LoadedConfig, cwd: string 
 			code: "UNCONTROLLED",
 			message: "UNCONTROLLED: tool_control is none, no call is judged before it runs",
 		});
-	if (cwd !== undefined)
-		emit({ type: "notice", code: "UNRECORDED", message: `works in ${cwd}: nothing there is part of the record` });
+	const place = unrecordedPlace(session.layout, session.agent, cwd);
+	if (place !== undefined)
+		emit({ type: "notice", code: "UNRECORDED", message: `works in ${place}: nothing there is part of the record` });
 };
 
 const load = async (session: Session, tip: Tip): Promise<Governing> => {

@@ -1,8 +1,9 @@
-import { LernieError } from "@lernie/contract";
+import { ENV, LernieError } from "@lernie/contract";
 import type { Repo } from "../git/repo.ts";
 import { findAgent } from "../workspace/address.ts";
 import type { Effects } from "../workspace/effects.ts";
-import { deposit } from "../workspace/inbox.ts";
+import { isAgentId } from "../workspace/ids.ts";
+import { deposit, PERSON } from "../workspace/inbox.ts";
 import type { Layout } from "../workspace/layout.ts";
 import { wake } from "./launch.ts";
 
@@ -24,6 +25,12 @@ export interface Mailer {
 
 /** Deposits a message and wakes its recipient; throws where there is no such agent (`spec/core.md` §12.1). */
 export const mail = async (mailer: Mailer, message: Message): Promise<{ agent: string; started: boolean }> => {
+	const { sender } = message;
+	// It becomes a file's name and a line of front matter.
+	if (sender !== PERSON && !isAgentId(sender))
+		throw new LernieError("ARGUMENT", `${ENV.convBranch}: ${JSON.stringify(sender)} is no agent's id. Unset it`, {
+			sender,
+		});
 	const agent = await findAgent(mailer.repo, message.to);
 	deposit(mailer.layout, { agent, sender: message.sender, body: message.body }, mailer.effects);
 	return { agent, started: await wake(mailer.layout, agent, mailer.effects) };

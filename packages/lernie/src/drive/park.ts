@@ -7,11 +7,14 @@ import { transact } from "./owner.ts";
 import type { Session } from "./session.ts";
 import { openCalls, type TranscriptState } from "./transcript-state.ts";
 
-/** Whether a mark names a call that is still open in the last assistant entry (`spec/tools.md` §13.3). */
+/**
+ * Whether a mark speaks of the first open call of the last assistant entry (`spec/tools.md` §13.3). It says that this call
+ * and every later one has not started; of an open call before it nothing is certain, so then it is not live.
+ */
 export const isLive = (mark: HoldMark | undefined, state: TranscriptState): mark is HoldMark => {
 	if (mark === undefined || state.window === undefined) return false;
 	const sameEntry = mark.entry === "" || mark.entry === entryNumber(state.window.entry.number);
-	return sameEntry && openCalls(state.window).some((call) => call.id === mark.tool_use_id);
+	return sameEntry && openCalls(state.window)[0]?.id === mark.tool_use_id;
 };
 
 export interface Park {

@@ -1,6 +1,7 @@
 import { realpathSync } from "node:fs";
 import { errnoOf, LernieError } from "@lernie/contract";
-import { isDirectory } from "../workspace/layout.ts";
+import { isWithin } from "../config/control-placement.ts";
+import { agentDirectory, isDirectory, type Layout } from "../workspace/layout.ts";
 
 /**
  * The real path of a directory an agent may work in (`spec/tools.md` §10.3). Throws `ARGUMENT` where it does not exist, is
@@ -26,3 +27,7 @@ export const resolveCwd = (path: string): string => {
 	if (!isDirectory(text)) throw refuse("not a directory");
 	return text;
 };
+
+/** Where an agent works if nothing there is recorded; undefined while it is its own directory. `cwd` is its mark. */
+export const unrecordedPlace = (layout: Layout, agent: string, cwd: string | undefined): string | undefined =>
+	cwd === undefined || isWithin(agentDirectory(layout, agent), cwd) ? undefined : cwd;

@@ -4,6 +4,10 @@ import { LernieError } from "@lernie/contract";
 export const mintAgentId = (now: Date, random: (bytes: number) => Buffer): string =>
 	`${now.toISOString().slice(0, 19).replace(/[-:]/g, "")}Z-${random(4).toString("hex")}`;
 
+const AGENT_ID = /^\d{8}T\d{6}Z-[0-9a-f]{8}(?:-\d{8}T\d{6}Z-[0-9a-f]{8})*$/;
+
+export const isAgentId = (text: string): boolean => AGENT_ID.test(text);
+
 /** The id an agent was dispatched by, or undefined for a root. Existence is for the refs to say. */
 export const parentOf = (agent: string): string | undefined => {
 	const tokens = agent.split("-");

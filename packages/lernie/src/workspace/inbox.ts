@@ -13,7 +13,8 @@ export interface Deposit {
 	readonly modified: bigint;
 }
 
-const DEPOSIT = /^(?!\.)(.+)-(\d{3,})\.md$/s;
+/** A sender is `user` or an agent's id; a file of any other name was not deposited. */
+const DEPOSIT = /^([A-Za-z0-9]+(?:-[A-Za-z0-9]+)*)-(\d{3,})\.md$/;
 
 /** The sender a person has. */
 export const PERSON = "user";

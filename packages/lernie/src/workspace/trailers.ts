@@ -5,7 +5,7 @@ const oneLine = (value: string): string => value.replace(/[\r\n]+/g, " ").trim()
 
 /** A commit message: subject, blank line, trailers. */
 export const commitMessage = (subject: string, trailers: Trailers): string =>
-	`${subject}\n\n${trailers.map(([name, value]) => `${name}: ${oneLine(value)}`).join("\n")}\n`;
+	`${oneLine(subject)}\n\n${trailers.map(([name, value]) => `${name}: ${oneLine(value)}`).join("\n")}\n`;
 
 export const subjectOf = (message: string): string => message.split("\n", 1)[0] ?? "";
 

@@ -2,8 +2,10 @@ import { type Block, EXIT, type ExitCode, TRAILER } from "@lernie/contract";
 import { isUncontrolled } from "../../config/effective.ts";
 import { readTip } from "../../drive/facts.ts";
 import type { DriveContext } from "../../drive/session.ts";
+import { unrecordedPlace } from "../../drive/working-directory.ts";
 import { findAgent, listAgents, readName } from "../../workspace/address.ts";
 import { messageBody } from "../../workspace/inbox.ts";
+import { readCwd } from "../../workspace/marks.ts";
 import { readTrailers, subjectOf, trailerValue } from "../../workspace/trailers.ts";
 import { type EntryRef, entryNumber, listEntries, readBlocks, readMessage } from "../../workspace/transcript.ts";
 import { excerpt, excerptLines, printable } from "../printable.ts";
@@ -87,8 +89,10 @@ export const log = async (world: World, address: string | undefined): Promise<Ex
 		if (!world.output.json) {
 			const name = await readName(repo, commit.oid);
 			const bounds = (await isUncontrolled(repo, facts.config)) ? "UNCONFINED, UNCONTROLLED" : "UNCONFINED";
+			const place = unrecordedPlace(context.layout, agent, await readCwd(repo, agent));
+			const where = place === undefined ? "" : `, works in ${printable(place)}, which is not recorded`;
 			world.output.product(
-				`agent ${agent} ${name}, role ${facts.role}, config ${facts.config.slice(0, 12)}, ${bounds}\n`,
+				`agent ${agent} ${name}, role ${facts.role}, config ${facts.config.slice(0, 12)}, ${bounds}${where}\n`,
 			);
 		}
 		for (const ref of await listEntries(repo, commit.oid)) {
