@@ -153,6 +153,21 @@ export const defectsOf = (node: JsonNode): JsonDefects => {
 	return { duplicateKey, loneSurrogate };
 };
 
+export type JsonObjectParse =
+	| { readonly ok: true; readonly members: readonly JsonMember[] }
+	| { readonly ok: false; readonly why: string };
+
+/** Reads a text that must be one object without a repeated key or an unpaired surrogate anywhere in it. */
+export const parseJsonObject = (text: string, maxDepth?: number): JsonObjectParse => {
+	const parsed = parseJsonText(text, maxDepth);
+	if (!parsed.ok) return parsed;
+	if (parsed.node.kind !== "object") return { ok: false, why: "not an object" };
+	const { duplicateKey, loneSurrogate } = defectsOf(parsed.node);
+	if (duplicateKey !== undefined) return { ok: false, why: `the key ${JSON.stringify(duplicateKey)} occurs twice` };
+	if (loneSurrogate) return { ok: false, why: "unpaired surrogate" };
+	return { ok: true, members: parsed.node.members };
+};
+
 /** Removes the white space outside strings and changes nothing else (CONTRACTS §4). The text must be valid JSON. */
 export const compactJson = (text: string): string => {
 	const parts: string[] = [];

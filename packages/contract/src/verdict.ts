@@ -1,4 +1,4 @@
-import { defectsOf, parseJsonText, strictUtf8 } from "./json-text.ts";
+import { parseJsonObject, strictUtf8 } from "./json-text.ts";
 
 /** What a control may answer (`spec/tools.md` §12.2). */
 export type Verdict =
@@ -24,18 +24,14 @@ export const parseVerdict = (stdout: Uint8Array): VerdictParse => {
 	if (stdout.byteLength > VERDICT_MAX_BYTES) return no(`longer than ${VERDICT_MAX_BYTES} bytes`);
 	const text = strictUtf8(stdout);
 	if (text === undefined) return no("not UTF-8");
-	const parsed = parseJsonText(text, MAX_DEPTH);
+	const parsed = parseJsonObject(text, MAX_DEPTH);
 	if (!parsed.ok) return no(parsed.why);
-	const { node } = parsed;
-	if (node.kind !== "object") return no("not an object");
-	const { duplicateKey, loneSurrogate } = defectsOf(node);
-	if (duplicateKey !== undefined) return no(`the key ${JSON.stringify(duplicateKey)} occurs twice`);
-	if (loneSurrogate) return no("unpaired surrogate");
-	const unknown = node.members.find(({ key }) => key !== "verdict" && key !== "reason");
+	const { members } = parsed;
+	const unknown = members.find(({ key }) => key !== "verdict" && key !== "reason");
 	if (unknown !== undefined) return no(`unknown key ${JSON.stringify(unknown.key)}`);
-	const word = node.members.find(({ key }) => key === "verdict")?.value;
+	const word = members.find(({ key }) => key === "verdict")?.value;
 	if (word?.kind !== "string") return no("no verdict");
-	const given = node.members.find(({ key }) => key === "reason")?.value;
+	const given = members.find(({ key }) => key === "reason")?.value;
 	const absent = given === undefined || (given.kind === "scalar" && text.slice(given.start, given.end) === "null");
 	if (!absent && given.kind !== "string") return no("the reason is not a string");
 	const reason = absent || given.kind !== "string" ? undefined : given.value;

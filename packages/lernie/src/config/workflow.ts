@@ -5,7 +5,7 @@ import { type ConfigFiles, required } from "./files.ts";
 import { readYaml } from "./strict-yaml.ts";
 
 /** What stands in front of every call (DESIGN §5, D21). */
-type ControlConfig =
+export type ControlConfig =
 	| { readonly kind: "none" }
 	| {
 			readonly kind: "command";

@@ -1,6 +1,7 @@
+import type { ControlConfig } from "../config/workflow.ts";
 import { fileDigest } from "../process/file-digest.ts";
 import { consultOnce } from "./once.ts";
-import type { Control, ControlConfig, ControlContext } from "./types.ts";
+import type { Control, ControlContext } from "./types.ts";
 
 const NONE: Control = {
 	label: undefined,

@@ -1,10 +1,11 @@
 import { ENV, messageOf, type ProcessRecord, parseVerdict, requestText, VERDICT_MAX_BYTES } from "@lernie/contract";
+import type { ControlConfig } from "../config/workflow.ts";
 import { childEnvironment } from "../process/environment.ts";
 import { endGroup } from "../process/group.ts";
 import { processIdentity } from "../process/identity.ts";
 import { type ChildOutcome, runChild } from "../process/run-child.ts";
 import { createLimit, type LimitSink } from "../process/sink.ts";
-import type { Adjudication, ControlConfig, ControlContext, Question, Ruling } from "./types.ts";
+import type { Adjudication, ControlContext, Question, Ruling } from "./types.ts";
 
 type Command = ControlConfig & { readonly kind: "command" };
 

@@ -2,18 +2,6 @@ import type { Caller, ToolCall } from "@lernie/contract";
 import type { Environment } from "../process/environment.ts";
 import type { Effects } from "../workspace/effects.ts";
 
-/** Which control a workflow names (CONTRACTS §8), resolved: `command` is an absolute path. */
-export type ControlConfig =
-	| { readonly kind: "none" }
-	| {
-			readonly kind: "command";
-			readonly command: string;
-			readonly mode: "once";
-			readonly timeoutSeconds: number;
-			/** Names the operator added to the control's environment. */
-			readonly env: readonly string[];
-	  };
-
 export interface ControlContext {
 	/** Root of the workspace, absolute; a control runs there. */
 	readonly workspace: string;

@@ -2,6 +2,7 @@ import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, renameSync } fro
 import { dirname, join, resolve } from "node:path";
 import { CONFIG_REF_ROOT, LernieError, messageOf } from "@lernie/contract";
 import { writeAll } from "./loose.ts";
+import { syncDirectory } from "./sync.ts";
 
 const HEAD = `ref: ${CONFIG_REF_ROOT}default\n`;
 
@@ -22,15 +23,6 @@ const CONFIG = `[core]
 [receive]
 	autogc = false
 `;
-
-const syncDirectory = (path: string): void => {
-	const fd = openSync(path, "r");
-	try {
-		fsyncSync(fd);
-	} finally {
-		closeSync(fd);
-	}
-};
 
 const placeFile = (path: string, text: string): void => {
 	if (existsSync(path)) return;

@@ -2,6 +2,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { type ModelEvent, requestToJson } from "@lernie/contract";
 import { expect, test } from "vitest";
+import { verifies } from "../../../../conformance/support/verifies.ts";
 import { faultOf } from "../config/fixture.ts";
 import { REQUEST, withCall } from "./fixture.ts";
 import type { StreamItem } from "./types.ts";
@@ -18,40 +19,44 @@ const error = (kind: unknown, more: object = {}): ModelEvent =>
 const overloaded = error({ provider: { status: 529 } });
 const good: readonly StreamItem[] = [begin, ...say("done"), { type: "finish", reason: "stop" }, end];
 
-test("a failed attempt is made again with the same request, and nothing of it stays (cases 217, 228)", () =>
-	withCall(async ({ call, stub, slept, retries, contexts, requests, response, crossed, read }) => {
-		const broken = [
-			begin,
-			...say("half"),
-			{ type: "usage", input_tokens: 99, output_tokens: 9 } as const,
-			overloaded,
-			end,
-		];
-		const whole = [
-			begin,
-			{ type: "usage", input_tokens: 5 } as const,
-			...say("done"),
-			{ type: "usage", input_tokens: null, output_tokens: 2 } as const,
-			{ type: "finish", reason: "stop" } as const,
-			end,
-		];
-		const answer = await call(stub(broken, whole));
-		expect(answer).toEqual({
-			blocks: [{ type: "text", text: "done" }],
-			usage: '{"input_tokens":5,"output_tokens":2}',
-			unusable: {},
-			finish: "stop",
-		});
-		expect(slept).toEqual([250]);
-		expect(retries).toEqual([{ attempt: 1, delayMs: 250, error: "status 529: overloaded" }]);
-		expect(contexts.map(({ attempt }) => attempt)).toEqual([1, 2]);
-		expect(requests).toEqual([requestToJson(REQUEST), requestToJson(REQUEST)]);
-		expect(response()).toEqual([...broken, ...whole].map((event) => JSON.stringify(event)));
-		expect(read("stderr.log")).toBe("");
-		expect(crossed).toEqual(["call.first-byte", "call.sealed"]);
-	}));
+verifies(
+	["tools-217", "tools-228"],
+	"a failed attempt is made again with the same request, and nothing of it stays",
+	() =>
+		withCall(async ({ call, stub, slept, retries, contexts, requests, response, crossed, read }) => {
+			const broken = [
+				begin,
+				...say("half"),
+				{ type: "usage", input_tokens: 99, output_tokens: 9 } as const,
+				overloaded,
+				end,
+			];
+			const whole = [
+				begin,
+				{ type: "usage", input_tokens: 5 } as const,
+				...say("done"),
+				{ type: "usage", input_tokens: null, output_tokens: 2 } as const,
+				{ type: "finish", reason: "stop" } as const,
+				end,
+			];
+			const answer = await call(stub(broken, whole));
+			expect(answer).toEqual({
+				blocks: [{ type: "text", text: "done" }],
+				usage: '{"input_tokens":5,"output_tokens":2}',
+				unusable: {},
+				finish: "stop",
+			});
+			expect(slept).toEqual([250]);
+			expect(retries).toEqual([{ attempt: 1, delayMs: 250, error: "status 529: overloaded" }]);
+			expect(contexts.map(({ attempt }) => attempt)).toEqual([1, 2]);
+			expect(requests).toEqual([requestToJson(REQUEST), requestToJson(REQUEST)]);
+			expect(response()).toEqual([...broken, ...whole].map((event) => JSON.stringify(event)));
+			expect(read("stderr.log")).toBe("");
+			expect(crossed).toEqual(["call.first-byte", "call.sealed"]);
+		}),
+);
 
-test("a hint longer than the delay is waited for (case 218), one over ten minutes ends the call", () =>
+verifies("tools-218", "a hint longer than the delay is waited for, one over ten minutes ends the call", () =>
 	withCall(async ({ call, stub, slept }) => {
 		await call(stub([error("transport", { retry_after_seconds: 7 }), end], good));
 		expect(slept).toEqual([7000]);
@@ -59,7 +64,8 @@ test("a hint longer than the delay is waited for (case 218), one over ten minute
 		expect(fault.code).toBe("MODEL_FAILED");
 		expect(fault.message).toContain("asks to wait 601 s");
 		expect(slept).toEqual([7000]);
-	}));
+	}),
+);
 
 test.each([
 	[{ provider: { status: 400 } }, "status 400: overloaded"],

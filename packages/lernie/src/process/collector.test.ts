@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { verifies } from "../../../../conformance/support/verifies.ts";
 import { captureBuffer, createCollector } from "./collector.ts";
 import { run } from "./fixtures/run.ts";
 
@@ -44,16 +45,18 @@ test("head and tail never overlap: a stream within both is exactly the two", () 
 	}
 });
 
-test.each([
-	["", 0],
-	["one", 1],
-	["one\n", 1],
-	["one\ntwo", 2],
-	["\n\n", 2],
-])("%j has %i lines, in memory or not", (text, lines) => {
-	expect(captureBuffer(Buffer.from(text), { headBytes: 1, tailBytes: 1 }).lines).toBe(lines);
-	expect(collect([text], 1, `lines-${lines}`).captured.lines).toBe(lines);
-	expect(collect([...text], 2, `line-chunks-${lines}`).captured.lines).toBe(lines);
+verifies("tools-146", "a last line that is not terminated counts, in memory or not", () => {
+	for (const [text, lines] of [
+		["", 0],
+		["one", 1],
+		["one\n", 1],
+		["one\ntwo", 2],
+		["\n\n", 2],
+	] as const) {
+		expect(captureBuffer(Buffer.from(text), { headBytes: 1, tailBytes: 1 }).lines).toBe(lines);
+		expect(collect([text], 1, `lines-${lines}-${text.length}`).captured.lines).toBe(lines);
+		expect(collect([...text], 2, `line-chunks-${lines}-${text.length}`).captured.lines).toBe(lines);
+	}
 });
 
 test("lines are counted the same, whether they are short or long", () => {

@@ -178,14 +178,14 @@ describe("a program file that is open for writing", () => {
 		return { path, release: () => closeSync(fd) };
 	};
 
-	test("is tried again until it is free", async () => {
+	verifies("tools-121", "is tried again until it is free", async () => {
 		const { path, release } = held("busy-for-a-while");
 		setTimeout(release, 40);
 		const { stdout } = await run({ program: path, busy: { attempts: 1000, pauseMs: 2 } });
 		expect(stdout.toString()).toBe("ran\n");
 	});
 
-	test("is given up after the given number of tries", async () => {
+	verifies("tools-121", "is given up after the given number of tries", async () => {
 		const { path, release } = held("busy-for-ever");
 		expect((await run({ program: path, busy: { attempts: 3, pauseMs: 1 } })).end).toMatchObject({
 			kind: "not-started",

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { verifies } from "../../../../conformance/support/verifies.ts";
 import { captureBuffer } from "../process/collector.ts";
 import { boundStream } from "./bound.ts";
 import { exitHeader, renderEnvelope, timeoutHeader } from "./envelope.ts";
@@ -40,7 +41,7 @@ test.each([
 	expect(renderEnvelope(exitHeader(code), Buffer.from(stdout), Buffer.from(stderr)).toString()).toBe(expected);
 });
 
-test("the envelope passes bytes through that are no text", () => {
+verifies("tools-156", "the envelope passes bytes through that are no text", () => {
 	const bytes = renderEnvelope(exitHeader(0), Buffer.from([0xff, 0xfe]), Buffer.from([0x80]));
 	expect(bytes).toEqual(
 		Buffer.concat([

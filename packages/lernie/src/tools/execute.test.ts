@@ -2,6 +2,7 @@ import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, statSync, symli
 import { join } from "node:path";
 import { callDirectory, sha256Hex } from "@lernie/contract";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { verifies } from "../../../../conformance/support/verifies.ts";
 import { groupAlive } from "../process/group.ts";
 import { callEnvironmentPrefix } from "./call-environment.ts";
 import { executeTool } from "./execute.ts";
@@ -181,14 +182,14 @@ describe("the record", () => {
 		expect(existsSync(join(world.context.stepDirectory, "tools"))).toBe(false);
 	});
 
-	test("a step that is a file is a fault that names the record", async () => {
+	verifies("tools-120", "a step that is a file is a fault that names the record", async () => {
 		rmSync(world.context.stepDirectory, { recursive: true });
 		writeFileSync(world.context.stepDirectory, "");
 		const path = world.recordOf("t1");
 		await expect(world.run({ name: "bash" })).rejects.toMatchObject({ code: "TOOL_RECORD", data: { path } });
 	});
 
-	test("an output that cannot be put in its place is a fault that names it", async () => {
+	verifies("tools-132", "an output that cannot be put in its place is a fault that names it", async () => {
 		mkdirSync(join(world.recordOf("t1"), "output.json/full"), { recursive: true });
 		world.tool("ok", "true");
 		const path = join(world.recordOf("t1"), "output.json");

@@ -1,5 +1,6 @@
 import { LernieError, parseJsonText, type ToolDefinition } from "@lernie/contract";
 import { expect, test } from "vitest";
+import { verifies } from "../../../../conformance/support/verifies.ts";
 import { BUILTINS } from "./builtin/pool.ts";
 import { shippedTools } from "./definitions.ts";
 import { composeTools, permitted, refusalOfUngranted } from "./toolset.ts";
@@ -12,11 +13,15 @@ const compose = async (
 	injected: readonly ToolDefinition[] = [],
 ) => composeTools({ injected, granted, historyNames, describe: async (name) => known.get(name) });
 
-test("what a role was granted comes in declared order; what nobody describes is left out", async () => {
-	expect((await compose(["bash", "missing", "read_file"])).map(({ name }) => name)).toEqual(["bash", "read_file"]);
-});
+verifies(
+	"tools-186",
+	"what a role was granted comes in declared order; what nobody describes is left out",
+	async () => {
+		expect((await compose(["bash", "missing", "read_file"])).map(({ name }) => name)).toEqual(["bash", "read_file"]);
+	},
+);
 
-test("every tool of the history is declared once, described or not", async () => {
+verifies(["tools-187", "tools-188"], "every tool of the history is declared once, described or not", async () => {
 	const tools = await compose(["bash"], ["frobnicate", "bash", "bash", "constructor", "frobnicate"]);
 	expect(tools).toEqual([
 		tool("bash"),
@@ -34,7 +39,7 @@ test("nothing granted and nothing said is nothing declared", async () => {
 	expect(await compose([])).toEqual([]);
 });
 
-test("a malformed description is a fault, granted or named by the history", async () => {
+verifies("tools-189", "a malformed description is a fault, granted or named by the history", async () => {
 	const describe = async (name: string): Promise<undefined> => {
 		throw new LernieError("TOOLSET", name);
 	};

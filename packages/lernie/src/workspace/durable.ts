@@ -1,15 +1,6 @@
 import { closeSync, fsyncSync, linkSync, mkdirSync, openSync, unlinkSync, writeSync } from "node:fs";
 import { dirname } from "node:path";
-
-/** Makes the names in a directory durable. */
-const syncDirectory = (path: string): void => {
-	const fd = openSync(path, "r");
-	try {
-		fsyncSync(fd);
-	} finally {
-		closeSync(fd);
-	}
-};
+import { syncDirectory } from "../git/sync.ts";
 
 /** Creates a directory with its parents; each that is new is durable in its parent (D6). */
 export const makeDirectory = (path: string): void => {

@@ -1,7 +1,6 @@
-import { type ExitCode, exitCodeOf, LernieError } from "@lernie/contract";
-import { drive } from "../../drive/drive.ts";
+import type { ExitCode } from "@lernie/contract";
 import { findAgent } from "../../workspace/address.ts";
-import { endMessage } from "../drive-end.ts";
+import { driveAndReport } from "../drive-end.ts";
 import { createRenderer } from "../render.ts";
 import { inWorkspace, type World } from "../world.ts";
 
@@ -12,16 +11,7 @@ export const advance = async (world: World, address: string, flags: { readonly h
 		world,
 		async (context) => {
 			const agent = await findAgent(context.repo, address);
-			try {
-				const end = await drive(context, { agent, oneHop: flags.hop === true });
-				render({ type: "end", state: end.state, exit: end.exit });
-				const message = endMessage(agent, end);
-				if (message !== undefined) world.output.say(message);
-				return end.exit;
-			} catch (thrown) {
-				if (thrown instanceof LernieError) render({ type: "end", state: "failed", exit: exitCodeOf(thrown) });
-				throw thrown;
-			}
+			return driveAndReport(context, { agent, oneHop: flags.hop === true }, world.output, render);
 		},
 		render,
 	);

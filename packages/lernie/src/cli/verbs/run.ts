@@ -1,9 +1,8 @@
 import { realpathSync } from "node:fs";
 import { resolve } from "node:path";
-import { type ExitCode, exitCodeOf, LernieError } from "@lernie/contract";
-import { drive } from "../../drive/drive.ts";
+import { type ExitCode, LernieError } from "@lernie/contract";
 import { found } from "../../drive/found.ts";
-import { endMessage } from "../drive-end.ts";
+import { driveAndReport } from "../drive-end.ts";
 import { createRenderer } from "../render.ts";
 import { inWorkspace, textArgument, type World } from "../world.ts";
 
@@ -59,16 +58,7 @@ export const run = async (world: World, text: string, flags: RunFlags): Promise<
 		async (context) => {
 			const { agent, name, lease } = await found(context, founding);
 			render({ type: "agent", id: agent, name });
-			try {
-				const end = await drive(context, { agent, oneHop: false, lease });
-				render({ type: "end", state: end.state, exit: end.exit });
-				const message = endMessage(agent, end);
-				if (message !== undefined) output.say(message);
-				return end.exit;
-			} catch (thrown) {
-				if (thrown instanceof LernieError) render({ type: "end", state: "failed", exit: exitCodeOf(thrown) });
-				throw thrown;
-			}
+			return driveAndReport(context, { agent, oneHop: false, lease }, output, render);
 		},
 		render,
 	);

@@ -1,4 +1,4 @@
-import { defectsOf, parseJsonText } from "@lernie/contract";
+import { parseJsonObject } from "@lernie/contract";
 
 export type StringInput<Key extends string> =
 	| { readonly ok: true; readonly values: Readonly<Record<Key, string>> }
@@ -7,14 +7,9 @@ export type StringInput<Key extends string> =
 /** Reads an input that must be an object with exactly these keys, each a string (`spec/tools.md` §10). */
 export const readStrings = <Key extends string>(input: string, keys: readonly Key[]): StringInput<Key> => {
 	const no = (why: string): StringInput<Key> => ({ ok: false, why: `invalid input JSON: ${why}` });
-	const parsed = parseJsonText(input);
+	const parsed = parseJsonObject(input);
 	if (!parsed.ok) return no(parsed.why);
-	const { node } = parsed;
-	if (node.kind !== "object") return no("not an object");
-	const { duplicateKey, loneSurrogate } = defectsOf(node);
-	if (duplicateKey !== undefined) return no(`the key ${JSON.stringify(duplicateKey)} occurs twice`);
-	if (loneSurrogate) return no("unpaired surrogate");
-	const members = new Map(node.members.map(({ key, value }) => [key, value]));
+	const members = new Map(parsed.members.map(({ key, value }) => [key, value]));
 	const values = new Map<Key, string>();
 	for (const key of keys) {
 		const value = members.get(key);
