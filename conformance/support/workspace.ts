@@ -200,7 +200,10 @@ export const createWorkspace = async (options: WorkspaceOptions): Promise<Worksp
 				"config/default",
 			).trim();
 			git("update-ref", "refs/heads/config/default", config);
-			const message = `config: retarget [${agent}]\n\nLernie-Role: worker\nLernie-Config: ${config}\n`;
+			const facts = git("log", "-1", "--format=%(trailers:only)", `agents/${agent}`)
+				.split("\n")
+				.filter((line) => /^Lernie-(Role|Model|Limit|Cwd): /.test(line));
+			const message = `config: retarget [${agent}]\n\n${[...facts, `Lernie-Config: ${config}`].join("\n")}\n`;
 			const tip = gitInput(
 				message,
 				...identity,

@@ -68,3 +68,9 @@ export const percentEncode = (text: string | Uint8Array): string =>
 			return /[A-Za-z0-9._-]/.test(character) ? character : `%${byte.toString(16).toUpperCase().padStart(2, "0")}`;
 		})
 		.join("");
+
+/** The text that was percent-encoded; bytes that are not UTF-8 are replaced. */
+export const percentDecode = (text: string): string => {
+	const bytes = text.replace(/%([0-9A-F]{2})/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
+	return Buffer.from(bytes, "latin1").toString("utf8");
+};

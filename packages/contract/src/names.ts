@@ -34,6 +34,7 @@ export const TRAILER = {
 	config: "Lernie-Config",
 	confined: "Lernie-Confined",
 	control: "Lernie-Control",
+	cwd: "Lernie-Cwd",
 	deposit: "Lernie-Deposit",
 	digest: "Lernie-Digest",
 	format: "Lernie-Format",

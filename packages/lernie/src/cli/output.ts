@@ -7,14 +7,19 @@ export interface Output {
 	readonly say: (text: string) => void;
 }
 
-/** Both streams, written as they come. A reader that went away, as `head` does, ends the program quietly. */
+/** Both streams, written as they come. When the reader goes away, as `head` does, the verb goes on unheard: a drive is not ended by it. */
 export const createOutput = (json: boolean): Output => {
-	process.stdout.on("error", (fault: NodeJS.ErrnoException) =>
-		process.exit(fault.code === "EPIPE" ? EXIT.done : EXIT.failure),
-	);
+	let gone = false;
+	process.stdout.on("error", (fault: NodeJS.ErrnoException) => {
+		gone ||= fault.code === "EPIPE";
+		if (!gone) process.exit(EXIT.failure);
+	});
+	process.stderr.on("error", () => undefined); // Nobody is left to be told.
 	return {
 		json,
-		product: (text) => process.stdout.write(text),
+		product: (text) => {
+			if (!gone) process.stdout.write(text);
+		},
 		say: (text) => process.stderr.write(`${text}\n`),
 	};
 };

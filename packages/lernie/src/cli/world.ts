@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { realpathSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { ENV, LernieError, type RunEvent } from "@lernie/contract";
+import { ENV, LernieError, type RunEvent, strictUtf8 } from "@lernie/contract";
 import type { DriveContext } from "../drive/session.ts";
 import { openRepo } from "../git/repo.ts";
 import type { Environment } from "../process/environment.ts";
@@ -81,5 +81,7 @@ export const textArgument = async (text: string): Promise<string> => {
 	if (text !== "-") return text;
 	const chunks: Buffer[] = [];
 	for await (const chunk of process.stdin) chunks.push(chunk as Buffer);
-	return Buffer.concat(chunks).toString("utf8");
+	const read = strictUtf8(Buffer.concat(chunks));
+	if (read === undefined) throw new LernieError("ARGUMENT", "the text on stdin is not UTF-8: send it as UTF-8");
+	return read;
 };

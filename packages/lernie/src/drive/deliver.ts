@@ -48,6 +48,8 @@ export const deliver = async (
 		session.effects.crash("delivery.committed");
 		removeDeposit(inbox, file);
 		session.effects.crash("delivery.unlinked");
+		// Who watches sees why the agent speaks again; the answer before it ends there. The first message is what they typed.
+		if (number > 1) session.emit({ type: "notice", code: "DELIVERED", message: `delivered a message from ${sender}` });
 	}
 	return { tip: at, delivered };
 };

@@ -1,14 +1,16 @@
-import { agentRef, LernieError, TRAILER } from "@lernie/contract";
+import { agentRef, LernieError, percentDecode, percentEncode, TRAILER } from "@lernie/contract";
 import type { Repo } from "../git/repo.ts";
 import type { Commit } from "../git/types.ts";
 import { readTrailers, type Trailers, trailerValue, trailerValues } from "../workspace/trailers.ts";
 
-/** What the tip of an agent's branch says about it (D14). Limits and model given at founding are carried on every commit. */
+/** What the tip of an agent's branch says about it (D14). What was given at founding is carried on every commit. */
 export interface AgentFacts {
 	readonly role: string;
 	readonly config: string;
 	readonly model: string | undefined;
 	readonly limits: readonly string[];
+	/** The directory outside the workspace it was founded to work in; `cd` moves the agent, not this. */
+	readonly cwd: string | undefined;
 }
 
 export interface Tip {
@@ -21,6 +23,7 @@ export const factsTrailers = (facts: AgentFacts): Trailers => [
 	[TRAILER.config, facts.config],
 	...(facts.model === undefined ? [] : [[TRAILER.model, facts.model] as const]),
 	...facts.limits.map((limit) => [TRAILER.limit, limit] as const),
+	...(facts.cwd === undefined ? [] : [[TRAILER.cwd, percentEncode(facts.cwd)] as const]),
 ];
 
 /** Reads an agent's tip. Throws `AGENT_UNKNOWN` without a branch, `TRANSCRIPT` where its tip is no commit of the harness. */
@@ -39,11 +42,13 @@ export const tipOf = (commit: Commit, agent: string): Tip => {
 			agent,
 		});
 	}
+	const cwd = trailerValue(trailers, TRAILER.cwd);
 	const facts = {
 		role,
 		config,
 		model: trailerValue(trailers, TRAILER.model),
 		limits: trailerValues(trailers, TRAILER.limit),
+		cwd: cwd === undefined ? undefined : percentDecode(cwd),
 	};
 	return { commit, facts };
 };

@@ -146,6 +146,7 @@ export const found = async (context: DriveContext, founding: Founding): Promise<
 			config: commit,
 			model: founding.model,
 			limits: founding.limits,
+			cwd,
 		};
 		const files = { "goal.md": founding.goal, "soul.md": config.role.soul, name: `${name}\n` };
 		const tree = batch.tree([

@@ -45,7 +45,7 @@ const load = async (session: Session, tip: Tip): Promise<Governing> => {
 		env: effects.env,
 		workspace: layout.root,
 		...modelOption(tip.facts.model),
-		...(cwd === undefined ? {} : { cwd }),
+		...(tip.facts.cwd === undefined ? {} : { cwd: tip.facts.cwd }),
 	});
 	announce(session, tip, config, cwd);
 	return {
