@@ -6,7 +6,7 @@ export interface Call {
 	readonly input: Readonly<Record<string, unknown>>;
 }
 
-export interface Answer {
+interface Answer {
 	readonly id: string;
 	readonly text: string;
 	readonly isError: boolean;

@@ -46,18 +46,24 @@ export const EMPTY: TranscriptState = {
 	usage: {},
 };
 
-/** One entry with its content read: a message's text, or the blocks of a model's or a tool's. */
-export type ReadEntry = {
-	readonly ref: EntryRef;
+/** What an entry's file holds: a message's text, or the blocks of a model's or a tool's. */
+type ReadBody = {
 	/** Its blocks as a request carries them. */
 	readonly content: readonly string[];
 } & ({ readonly text: string } | { readonly entry: Entry });
 
+const bodyOf = (body: { readonly text: string } | { readonly entry: Entry }): ReadBody => ({
+	content: "text" in body ? [JSON.stringify({ type: "text", text: body.text })] : body.entry.blocks.map(blockToJson),
+	...body,
+});
+
+/** One entry with its content read. */
+export type ReadEntry = { readonly ref: EntryRef } & ReadBody;
+
 /** An entry as the fold takes it, from what its file holds. */
 export const readEntryOf = (ref: EntryRef, body: { readonly text: string } | { readonly entry: Entry }): ReadEntry => ({
 	ref,
-	content: "text" in body ? [JSON.stringify({ type: "text", text: body.text })] : body.entry.blocks.map(blockToJson),
-	...body,
+	...bodyOf(body),
 });
 
 export const openCalls = (window: OpenWindow | undefined): readonly ToolUseBlock[] =>
@@ -134,7 +140,8 @@ export const foldEntries = (state: TranscriptState, entries: readonly ReadEntry[
 /** Remembers closed runs by the objects they are made of: same objects, same state. */
 export interface TranscriptCache {
 	closed: { readonly keys: readonly string[]; readonly state: TranscriptState };
-	readonly read: Map<Oid, ReadEntry>;
+	/** By side and object; equal results share one. */
+	readonly read: Map<string, ReadBody>;
 	/** Digest of the front of a request that no longer changes; it grows with the closed runs. */
 	prefix: RequestPrefix | undefined;
 }
@@ -145,16 +152,16 @@ export const createTranscriptCache = (): TranscriptCache => ({
 	prefix: undefined,
 });
 
+const readBody = async (repo: Repo, ref: EntryRef): Promise<ReadBody> =>
+	bodyOf(ref.side === "user" ? { text: await readMessage(repo, ref) } : { entry: await readBlocks(repo, ref) });
+
 const readRun = (repo: Repo, cache: TranscriptCache, run: EntryRun): Promise<readonly ReadEntry[]> =>
 	Promise.all(
 		run.entries.map(async (ref) => {
-			const known = cache.read.get(ref.oid);
-			if (known?.ref.number === ref.number && known.ref.side === ref.side) return known;
-			const body =
-				ref.side === "user" ? { text: await readMessage(repo, ref) } : { entry: await readBlocks(repo, ref) };
-			const read = readEntryOf(ref, body);
-			cache.read.set(ref.oid, read);
-			return read;
+			const key = `${ref.side} ${ref.oid}`;
+			const body = cache.read.get(key) ?? (await readBody(repo, ref));
+			cache.read.set(key, body);
+			return { ref, ...body };
 		}),
 	);
 

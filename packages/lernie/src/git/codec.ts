@@ -70,20 +70,32 @@ const sorted = (entries: readonly TreeEntry[]): readonly TreeEntry[] => {
 	return inOrder ? [...entries] : entries.toSorted(compareEntries);
 };
 
+interface EncodedEntry {
+	readonly key: string;
+	readonly bytes: Buffer;
+}
+
+/** A tree that grows by one entry is written again whole; its other entries were checked and encoded before. */
+const encodedEntries = new WeakMap<TreeEntry, EncodedEntry>();
+
+const encodeEntry = (entry: TreeEntry): EncodedEntry => {
+	const known = encodedEntries.get(entry);
+	if (known !== undefined) return known;
+	checkEntry(entry);
+	const parts = [Buffer.from(`${entry.mode} `, "latin1"), entry.name, NUL, Buffer.from(entry.oid, "hex")];
+	const encoded = { key: entry.name.toString("latin1"), bytes: Buffer.concat(parts) };
+	encodedEntries.set(entry, encoded);
+	return encoded;
+};
+
 /** Sorts and encodes a tree. Throws LernieError GIT for a name git refuses and for two entries of one name. */
 export const encodeTree = (given: readonly TreeEntry[]): { entries: readonly TreeEntry[]; body: Buffer } => {
 	const entries = sorted(given);
-	const names = new Set<string>();
-	const parts: Buffer[] = [];
-	for (const entry of entries) {
-		checkEntry(entry);
-		names.add(entry.name.toString("latin1"));
-		parts.push(Buffer.from(`${entry.mode} `, "latin1"), entry.name, NUL, Buffer.from(entry.oid, "hex"));
-	}
-	if (names.size !== entries.length) {
+	const encoded = entries.map(encodeEntry);
+	if (new Set(encoded.map(({ key }) => key)).size !== entries.length) {
 		throw new LernieError("GIT", "a tree cannot have two entries of one name", { entries: entries.length });
 	}
-	return { entries, body: Buffer.concat(parts) };
+	return { entries, body: Buffer.concat(encoded.map(({ bytes }) => bytes)) };
 };
 
 export interface CommitFields {

@@ -1,35 +1,34 @@
-/** A map that forgets what was used longest ago once the weights of its values exceed a bound. */
+/** A map that forgets what was not used for longest once the weights of its values exceed a bound. */
 export interface Lru<Value> {
 	get(key: string): Value | undefined;
 	set(key: string, value: Value): void;
 }
 
-/** `weigh` gives the weight of one value; a value heavier than `bound` is not kept. */
+/**
+ * `weigh` gives the weight of one value. Two generations instead of an order of use: evicting the oldest key of a `Map`
+ * one by one walks over everything deleted before it.
+ */
 export const createLru = <Value>(bound: number, weigh: (value: Value) => number): Lru<Value> => {
-	const values = new Map<string, Value>();
+	let young = new Map<string, Value>();
+	let old = new Map<string, Value>();
 	let weight = 0;
-	const forget = (key: string): void => {
-		const value = values.get(key);
-		if (value === undefined) return;
-		weight -= weigh(value);
-		values.delete(key);
+	const keep = (key: string, value: Value): void => {
+		if (young.has(key)) weight -= weigh(value);
+		young.set(key, value);
+		weight += weigh(value);
+		if (weight <= bound / 2) return;
+		old = young;
+		young = new Map();
+		weight = 0;
 	};
 	return {
 		get: (key) => {
-			const value = values.get(key);
-			if (value === undefined) return undefined;
-			values.delete(key);
-			values.set(key, value);
-			return value;
+			const current = young.get(key);
+			if (current !== undefined) return current;
+			const earlier = old.get(key);
+			if (earlier !== undefined) keep(key, earlier);
+			return earlier;
 		},
-		set: (key, value) => {
-			forget(key);
-			values.set(key, value);
-			weight += weigh(value);
-			for (const oldest of values.keys()) {
-				if (weight <= bound) break;
-				forget(oldest);
-			}
-		},
+		set: keep,
 	};
 };

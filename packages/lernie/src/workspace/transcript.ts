@@ -41,16 +41,19 @@ const readName = (entry: TreeEntry): EntryRef | undefined => {
 
 const byNumber = (a: EntryRef, b: EntryRef): number => a.number - b.number;
 
-/** Trees come from a cache by object and never change: the same array is the same entries. */
-const parsed = new WeakMap<readonly TreeEntry[], readonly EntryRef[]>();
+/** Entries of a tree stay the same objects while it grows, so a name is read once; null is no transcript entry. */
+const readNames = new WeakMap<TreeEntry, EntryRef | null>();
 
-const entriesOf = (tree: readonly TreeEntry[]): readonly EntryRef[] => {
-	const known = parsed.get(tree);
+const refOf = (entry: TreeEntry): EntryRef | null => {
+	const known = readNames.get(entry);
 	if (known !== undefined) return known;
-	const entries = tree.flatMap((entry) => readName(entry) ?? []).sort(byNumber);
-	parsed.set(tree, entries);
-	return entries;
+	const ref = readName(entry) ?? null;
+	readNames.set(entry, ref);
+	return ref;
 };
+
+const entriesOf = (tree: readonly TreeEntry[]): readonly EntryRef[] =>
+	tree.flatMap((entry) => refOf(entry) ?? []).sort(byNumber);
 
 /** One run of entries that changes only at its end: the flat ones, or one block's. `key` changes when its entries do. */
 export interface EntryRun {
