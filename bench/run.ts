@@ -28,5 +28,5 @@ if (first !== undefined && last !== undefined && first !== last)
 	);
 const external = await measureExternal();
 say(
-	`step with an external call: ${external.toFixed(2)} ms, ${(external - bare.spawnMs).toFixed(2)} ms above a bare spawn`,
+	`external call, record and commit included: ${external.toFixed(2)} ms, ${(external - bare.spawnMs).toFixed(2)} ms above a bare spawn (budget 8)`,
 );

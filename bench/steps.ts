@@ -54,11 +54,17 @@ export const measureSteps = async (sizes: readonly number[]): Promise<readonly S
 	}
 };
 
-/** A step that calls an external tool that does nothing: shell start, record and commit included. Median milliseconds. */
+/** A call of an external tool that does nothing, from its judgement to its committed result. Median milliseconds. */
 export const measureExternal = async (): Promise<number> => {
 	const bench = await createBench({ call: { name: "nothing", input: {} }, tools: { nothing: "#!/bin/true\n" } });
+	const times: number[] = [];
+	let began = 0;
 	try {
-		return figures(await samplesOf(bench, 100), 200).medianMs;
+		await bench.run(100, ({ type }) => {
+			if (type === "call") began = performance.now();
+			if (type === "result") times.push(performance.now() - began);
+		});
+		return median(times.slice(20));
 	} finally {
 		await bench.close();
 	}

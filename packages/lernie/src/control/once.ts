@@ -72,6 +72,7 @@ const consult = async (config: Command, context: ControlContext, question: Quest
 		stop: context.stop,
 		onSpawned: (pid) => {
 			group = processIdentity(pid);
+			question.onGroup(group);
 			crash("consult.sent");
 		},
 	});
@@ -79,6 +80,7 @@ const consult = async (config: Command, context: ControlContext, question: Quest
 	const ruled = ruling(end, config, stdout, stderr);
 	// A control that failed must not go on acting in the background.
 	if (ruled.verdict === "fault" && group !== undefined) await endGroup(group, GRACE_MS);
+	question.onGroup(undefined);
 	return { ...ruled, ms: end.ms };
 };
 

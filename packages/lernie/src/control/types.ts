@@ -1,4 +1,4 @@
-import type { Caller, ToolCall } from "@lernie/contract";
+import type { Caller, ProcessRecord, ToolCall } from "@lernie/contract";
 import type { Environment } from "../process/environment.ts";
 import type { Effects } from "../workspace/effects.ts";
 
@@ -19,6 +19,8 @@ export interface Question {
 	readonly program: string;
 	readonly sha256: string | undefined;
 	readonly confined: boolean;
+	/** Told of the group that judges, as soon as there is one, and that it is gone. */
+	readonly onGroup: (group: ProcessRecord | undefined) => void;
 }
 
 /** `none`: there is no control, which is not a pass. `fault`: there is no verdict, so the call does not run (law 2). */

@@ -40,7 +40,7 @@ export interface DriveEnd {
 const MARKS: readonly MarkKind[] = ["held", "cwd", "owner", "limit"];
 
 /** What one drive keeps from turn to turn: caches by content, and the controls it started. */
-type Kept = Pick<Session, "snapshots" | "transcripts" | "lastStep" | "governing" | "startedAt">;
+type Kept = Pick<Session, "snapshots" | "transcripts" | "descriptions" | "lastStep" | "governing" | "startedAt">;
 
 const openSession = async (context: DriveContext, agent: string, lease: Lease, kept: Kept): Promise<Session> => {
 	const refs = [agentRef(agent), ...MARKS.map((kind) => markRef(kind, agent))];
@@ -143,6 +143,7 @@ export const drive = async (context: DriveContext, options: DriveOptions): Promi
 		startedAt: context.effects.now().getTime(),
 		snapshots: createSnapshotCache(),
 		transcripts: createTranscriptCache(),
+		descriptions: new Map(),
 		lastStep: { number: undefined },
 		governing: new Map(),
 	};

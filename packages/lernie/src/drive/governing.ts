@@ -1,5 +1,6 @@
 import { type LoadedConfig, loadConfig } from "../config/load.ts";
 import { createControl } from "../control/create.ts";
+import { createAdapter } from "../models/adapters.ts";
 import { readCwd } from "../workspace/marks.ts";
 import type { Tip } from "./facts.ts";
 import { limitsInForce } from "./limits.ts";
@@ -51,6 +52,7 @@ const load = async (session: Session, tip: Tip): Promise<Governing> => {
 	return {
 		config,
 		control: createControl(config.workflow.control, { workspace: layout.root, env: effects.env, effects }),
+		adapter: createAdapter(config.role.provider, config.rows, effects.env),
 	};
 };
 

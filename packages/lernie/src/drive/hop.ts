@@ -11,7 +11,7 @@ import { readTip, type Tip } from "./facts.ts";
 import { governingOf } from "./governing.ts";
 import { exhausted, limitsInForce, markLimit } from "./limits.ts";
 import { isLive, sweepMark } from "./park.ts";
-import { emittingStep } from "./recover.ts";
+import { emittingStep, endLeftConsult } from "./recover.ts";
 import type { Session } from "./session.ts";
 import { settle } from "./settle.ts";
 import { runStep } from "./step.ts";
@@ -81,6 +81,7 @@ export const hop = async (session: Session): Promise<HopOutcome> => {
 	let tip = await readTip(session.repo, session.agent);
 	removeDelivered(session, tip);
 	let state = await stateAt(session, tip);
+	if (openCalls(state.window).length > 0) await endLeftConsult(session);
 	const standing = await readHeld(session.repo, session.agent);
 	if (standing !== undefined && isLive(standing.mark, state)) return resume(session, tip, state, standing);
 	await ensureDirectory(session, tip);
@@ -97,26 +98,18 @@ export const hop = async (session: Session): Promise<HopOutcome> => {
 	refuseUnpaired(session, state);
 	if (state.tail === undefined || state.tail === "assistant") return { kind: "rest" };
 
-	const { config, control } = await governingOf(session, tip);
-	const limits = limitsInForce(tip.facts, config);
+	const governing = await governingOf(session, tip);
+	const limits = limitsInForce(tip.facts, governing.config);
 	const milliseconds = session.effects.now().getTime() - session.startedAt;
 	const why = exhausted(limits, { modelCalls: state.modelCalls, milliseconds });
 	if (why !== undefined) {
 		await markLimit(session, tip);
 		return { kind: "limit", why };
 	}
-	const step = await runStep(session, tip, state, config);
-	const after = await stateAt(session, step.tip);
-	if (after.window === undefined || openCalls(after.window).length === 0) return { kind: "continue", answered: true };
+	const made = await runStep(session, tip, state, governing);
+	if (openCalls(made.window).length === 0) return { kind: "continue", answered: true };
 	const seen = listDeposits(inboxDirectory(session.layout, session.agent));
-	const input = {
-		tip: step.tip,
-		last: after.last,
-		window: after.window,
-		step: step.step,
-		config,
-		control,
-		mark: undefined,
-	};
+	const { window, step, entry: last } = made;
+	const input = { tip: made.tip, last, window, step, ...governing, mark: undefined };
 	return afterWindow(await runWindow(session, input), seen);
 };

@@ -13,7 +13,7 @@ import { openCalls, type TranscriptState } from "./transcript-state.ts";
  */
 export const isLive = (mark: HoldMark | undefined, state: TranscriptState): mark is HoldMark => {
 	if (mark === undefined || state.window === undefined) return false;
-	const sameEntry = mark.entry === "" || mark.entry === entryNumber(state.window.entry.number);
+	const sameEntry = mark.entry === "" || mark.entry === entryNumber(state.window.entry);
 	return sameEntry && openCalls(state.window)[0]?.id === mark.tool_use_id;
 };
 

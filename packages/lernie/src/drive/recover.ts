@@ -1,10 +1,17 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { callDirectory, ENV, type ToolUseBlock } from "@lernie/contract";
+import { callDirectory, ENV, type ProcessRecord, type ToolUseBlock } from "@lernie/contract";
 import { endGroup, findProcessesByEnvironment } from "../process/group.ts";
 import { callEnvironmentPrefix } from "../tools/call-environment.ts";
 import { readOpenCalls } from "../tools/record.ts";
-import { latestStep, readMeta, stepDirectory, stepName } from "../workspace/steps.ts";
+import {
+	latestStep,
+	readConsultGroup,
+	readMeta,
+	recordConsultGroup,
+	stepDirectory,
+	stepName,
+} from "../workspace/steps.ts";
 import { subjectOf } from "../workspace/trailers.ts";
 import { entryNumber } from "../workspace/transcript.ts";
 import type { Tip } from "./facts.ts";
@@ -12,11 +19,12 @@ import type { Session } from "./session.ts";
 import type { OpenWindow } from "./transcript-state.ts";
 
 const GRACE_MS = 2000;
+const ROUNDS = 5;
 
 /** The step whose model call made this window, or undefined where its record is gone or incomplete (D25). */
 export const emittingStep = async (session: Session, tip: Tip, window: OpenWindow): Promise<number | undefined> => {
 	const { repo, layout, agent } = session;
-	const prefix = `transcript ${entryNumber(window.entry.number)}: `;
+	const prefix = `transcript ${entryNumber(window.entry)}: `;
 	let { commit } = tip;
 	while (!subjectOf(commit.message).startsWith(prefix)) {
 		const parent = commit.parents[0];
@@ -33,6 +41,15 @@ export const mayHaveStarted = (session: Session, step: number | undefined, call:
 	step === undefined ||
 	existsSync(join(stepDirectory(session.layout, session.agent, step), "tools", callDirectory(call.id), "input.json"));
 
+/** Ends a control that a killed driver left in the middle of a consult; whatever it would answer, nobody hears it. */
+export const endLeftConsult = async ({ layout, agent }: Session): Promise<void> => {
+	const step = stepDirectory(layout, agent, latestStep(layout, agent));
+	const group = readConsultGroup(step);
+	if (group === undefined) return;
+	await endGroup(group, GRACE_MS);
+	recordConsultGroup(step, undefined);
+};
+
 /**
  * Ends what a killed driver left running for calls that have no result: the groups on record, and those whose record
  * was never written, found by the mark in their environment (D11). Resolves when none is left.
@@ -42,14 +59,22 @@ export const endLeftovers = async (session: Session, calls: readonly ToolUseBloc
 	const number = latestStep(layout, agent);
 	if (number === 0 || calls.length === 0) return;
 	const open = new Set(calls.map((call) => callDirectory(call.id)));
-	const recorded = readOpenCalls(stepDirectory(layout, agent, number)).filter((call) => open.has(call.directory));
 	const prefix = callEnvironmentPrefix(layout.root, agent, stepName(number));
 	const mark = { name: ENV.call, valuePrefix: prefix };
-	await Promise.all(
-		recorded.flatMap(({ process: group }) => (group === undefined ? [] : [endGroup(group, GRACE_MS, mark)])),
+	const recorded = readOpenCalls(stepDirectory(layout, agent, number)).flatMap(({ directory, process: group }) =>
+		group !== undefined && open.has(directory) ? [group] : [],
 	);
-	const strays = findProcessesByEnvironment(ENV.call, prefix).filter(({ value }) =>
-		open.has(value.slice(prefix.length)),
-	);
-	await Promise.all(strays.map(({ identity }) => endGroup(identity, GRACE_MS)));
+	const strays = (): readonly ProcessRecord[] =>
+		findProcessesByEnvironment(ENV.call, prefix)
+			.filter(({ value }) => open.has(value.slice(prefix.length)))
+			.map(({ identity }) => identity);
+	// Again until none is found: what is about to be ended can still start something.
+	for (
+		let round = 0, left = [...strays(), ...recorded];
+		left.length > 0 && round < ROUNDS;
+		round += 1, left = [...strays()]
+	) {
+		const groups = new Map(left.map((group) => [group.pgid, group]));
+		await Promise.all([...groups.values()].map((group) => endGroup(group, GRACE_MS, mark)));
+	}
 };

@@ -1,12 +1,5 @@
 import { createHash, type Hash } from "node:crypto";
-import {
-	type ModelRequest,
-	messageToJson,
-	requestHead,
-	requestTail,
-	requestToJson,
-	type WireMessage,
-} from "@lernie/contract";
+import { type ModelRequest, messageToJson, requestHead, requestTail, type WireMessage } from "@lernie/contract";
 
 /** A request larger than this is recorded as its commit, digest and size (CONTRACTS §7). */
 const KEPT_BYTES = 1024 * 1024;
@@ -17,6 +10,8 @@ export interface RequestPrefix {
 	readonly messages: number;
 	readonly hash: Hash;
 	readonly bytes: number;
+	/** The text itself, while a request could still be kept whole. */
+	readonly text: string | undefined;
 }
 
 const begin = (head: string): RequestPrefix => ({
@@ -24,14 +19,21 @@ const begin = (head: string): RequestPrefix => ({
 	messages: 0,
 	hash: createHash("sha256").update(head),
 	bytes: Buffer.byteLength(head),
+	text: head,
 });
 
 /** The prefix with `added` behind it; the given one stays as it was. */
 const extend = (prefix: RequestPrefix, added: readonly WireMessage[]): RequestPrefix => {
 	if (added.length === 0) return prefix;
 	const text = (prefix.messages === 0 ? "" : ",") + added.map(messageToJson).join(",");
-	const hash = prefix.hash.copy().update(text);
-	return { ...prefix, messages: prefix.messages + added.length, hash, bytes: prefix.bytes + Buffer.byteLength(text) };
+	const bytes = prefix.bytes + Buffer.byteLength(text);
+	return {
+		head: prefix.head,
+		messages: prefix.messages + added.length,
+		hash: prefix.hash.copy().update(text),
+		bytes,
+		text: prefix.text === undefined || bytes > KEPT_BYTES ? undefined : prefix.text + text,
+	};
 };
 
 export interface RequestRecord {
@@ -57,7 +59,7 @@ export const recordRequest = (
 	const whole = extend(prefix, request.messages.slice(prefix.messages));
 	const tail = requestTail(request);
 	const bytes = whole.bytes + Buffer.byteLength(tail);
-	if (bytes <= KEPT_BYTES) return { text: `${requestToJson(request)}\n`, prefix };
+	if (bytes <= KEPT_BYTES && whole.text !== undefined) return { text: `${whole.text}${tail}\n`, prefix };
 	const sha256 = whole.hash.copy().update(tail).digest("hex");
 	return { text: `${JSON.stringify({ commit, sha256, bytes })}\n`, prefix };
 };

@@ -1,4 +1,4 @@
-import { LernieError, type ModelRequest } from "@lernie/contract";
+import { LernieError, type ModelRequest, type ToolDefinition } from "@lernie/contract";
 import type { LoadedConfig } from "../config/load.ts";
 import type { Repo } from "../git/repo.ts";
 import type { Oid } from "../git/types.ts";
@@ -16,6 +16,13 @@ const readText = async (repo: Repo, tip: Oid, path: string): Promise<string | un
 const systemText = (goal: string, name: string, soul: string): string =>
 	`<goal>\n${goal}\n</goal>\n\n${name === "" ? "" : `Your name is ${name}.\n\n`}${soul}`;
 
+const describe = (session: Session, tip: Oid, tree: Oid, tool: string): Promise<ToolDefinition | undefined> => {
+	const key = `${tree} ${tool}`;
+	const known = session.descriptions.get(key) ?? describeFromTree(session.repo, tip, tool);
+	session.descriptions.set(key, known);
+	return known;
+};
+
 /** The request of the next model call, from the commit alone and the configuration that governs it (`spec/core.md` §9.5). */
 export const assembleRequest = async (
 	session: Session,
@@ -29,6 +36,7 @@ export const assembleRequest = async (
 		throw new LernieError("TRANSCRIPT", `agent ${session.agent}: its record has no goal.md`, { agent: session.agent });
 	const name = (await readText(repo, tip, "name")) ?? "";
 	const { role } = config;
+	const tree = (await repo.find(tip, "descriptions"))?.oid ?? "";
 	return {
 		model: role.model,
 		system: systemText(goal, name.trimEnd(), role.soul),
@@ -37,7 +45,7 @@ export const assembleRequest = async (
 			injected: host?.definitions() ?? [],
 			granted: role.tools,
 			historyNames: state.toolNames,
-			describe: (tool) => describeFromTree(repo, tip, tool),
+			describe: (tool) => describe(session, tip, tree, tool),
 		}),
 		max_tokens: role.maxTokens,
 		...(role.temperature === undefined ? {} : { temperature: role.temperature }),

@@ -1,9 +1,10 @@
-import type { RunEvent } from "@lernie/contract";
+import type { RunEvent, ToolDefinition } from "@lernie/contract";
 import type { LoadedConfig } from "../config/load.ts";
 import type { Control } from "../control/types.ts";
 import type { Repo } from "../git/repo.ts";
 import type { SnapshotCache } from "../git/snapshot.ts";
 import type { Oid } from "../git/types.ts";
+import type { ModelAdapter } from "../models/types.ts";
 import type { HostTools } from "../tools/host.ts";
 import type { Effects } from "../workspace/effects.ts";
 import type { Layout } from "../workspace/layout.ts";
@@ -11,10 +12,11 @@ import type { Lease } from "../workspace/lease.ts";
 import type { Roots } from "../workspace/roots.ts";
 import type { TranscriptCache } from "./transcript-state.ts";
 
-/** The configuration an agent runs under and the control it names, as one drive uses them. */
+/** The configuration an agent runs under, with the control and the model it names, as one drive uses them. */
 export interface Governing {
 	readonly config: LoadedConfig;
 	readonly control: Control;
+	readonly adapter: ModelAdapter;
 }
 
 /** What every part of a drive works with, whoever the agent is. */
@@ -40,6 +42,8 @@ export interface Session extends DriveContext {
 	readonly startedAt: number;
 	readonly snapshots: SnapshotCache;
 	readonly transcripts: TranscriptCache;
+	/** How the trees this drive met describe a tool, by tree and name. */
+	readonly descriptions: Map<string, Promise<ToolDefinition | undefined>>;
 	/** The newest step this drive made, where looking for the next begins; the disk decides. */
 	readonly lastStep: { number: number | undefined };
 	/** What each governing commit this drive met was loaded as; a commit never changes. */

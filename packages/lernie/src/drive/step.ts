@@ -1,8 +1,6 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { entryToJson } from "@lernie/contract";
-import type { LoadedConfig } from "../config/load.ts";
-import { createAdapter } from "../models/adapters.ts";
 import { callModel } from "../models/call.ts";
 import { timestamp } from "../workspace/effects.ts";
 import { beginStep, endStep, stepDirectory } from "../workspace/steps.ts";
@@ -10,12 +8,15 @@ import { commitEntry } from "./commit.ts";
 import type { Tip } from "./facts.ts";
 import { assembleRequest } from "./request.ts";
 import { recordRequest } from "./request-record.ts";
-import type { Session } from "./session.ts";
-import type { TranscriptState } from "./transcript-state.ts";
+import type { Governing, Session } from "./session.ts";
+import { type OpenWindow, type TranscriptState, windowOf } from "./transcript-state.ts";
 
 export interface StepOutcome {
 	readonly tip: Tip;
 	readonly step: number;
+	/** Number of the entry that was committed. */
+	readonly entry: number;
+	readonly window: OpenWindow;
 }
 
 /**
@@ -26,11 +27,10 @@ export const runStep = async (
 	session: Session,
 	tip: Tip,
 	state: TranscriptState,
-	config: LoadedConfig,
+	{ config, adapter }: Governing,
 ): Promise<StepOutcome> => {
 	const { layout, agent, effects } = session;
 	const { commit } = tip;
-	const adapter = createAdapter(config.role.provider, config.rows, effects.env);
 	const request = await assembleRequest(session, commit.oid, state, config);
 	const record = recordRequest(request, commit.oid, state.settledMessages, session.transcripts.prefix);
 	session.transcripts.prefix = record.prefix;
@@ -51,8 +51,9 @@ export const runStep = async (
 		onRetry: ({ attempt, delayMs, error }) => session.emit({ type: "retry", attempt, delay_ms: delayMs, error }),
 	});
 	endStep(directory, { ...meta, ended_at: timestamp(effects.now()) });
+	const entry = state.last + 1;
 	const committed = await commitEntry(session, tip, {
-		number: state.last + 1,
+		number: entry,
 		side: "assistant",
 		origin: request.model,
 		body: entryToJson(answer),
@@ -60,5 +61,5 @@ export const runStep = async (
 		snapshot: false,
 	});
 	effects.crash("entry.ref");
-	return { tip: committed, step };
+	return { tip: committed, step, entry, window: windowOf(entry, answer) };
 };

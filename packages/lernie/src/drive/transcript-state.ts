@@ -7,7 +7,8 @@ import type { RequestPrefix } from "./request-record.ts";
 
 /** The calls of the last assistant entry and which of them have a result after it (D2). */
 export interface OpenWindow {
-	readonly entry: EntryRef;
+	/** Number of the assistant entry. */
+	readonly entry: number;
 	readonly calls: readonly ToolUseBlock[];
 	readonly unusable: Readonly<Record<string, string>>;
 	readonly answered: ReadonlySet<string>;
@@ -71,10 +72,18 @@ export const openCalls = (window: OpenWindow | undefined): readonly ToolUseBlock
 
 const isToolUse = (block: Block): block is ToolUseBlock => block.type === "tool_use";
 
+/** The window an assistant entry opens, with nothing answered yet. */
+export const windowOf = (entry: number, { blocks, unusable }: Pick<Entry, "blocks" | "unusable">): OpenWindow => ({
+	entry,
+	calls: blocks.filter(isToolUse),
+	unusable,
+	answered: new Set(),
+});
+
 const buriedBy = (state: TranscriptState): TranscriptState["buried"] => {
 	const open = openCalls(state.window);
 	if (state.buried !== undefined || open.length === 0 || state.window === undefined) return state.buried;
-	return { entry: state.window.entry.number, ids: open.map((call) => call.id) };
+	return { entry: state.window.entry, ids: open.map((call) => call.id) };
 };
 
 const ROLE = { user: "user", assistant: "assistant", tool: "tool" } as const;
@@ -113,12 +122,13 @@ const step = (state: TranscriptState, read: ReadEntry): TranscriptState => {
 		const window = state.window && { ...state.window, answered: new Set([...state.window.answered, ...ids]) };
 		return { ...base, window, newest: { ...state.newest, toolResult: resultText(read.entry) } };
 	}
-	const calls = read.entry.blocks.filter(isToolUse);
+	const window = windowOf(ref.number, read.entry);
+	const { calls } = window;
 	const fresh = [...new Set(calls.map((call) => call.name))].filter((name) => !state.toolNames.includes(name));
 	return {
 		...base,
 		buried: buriedBy(state),
-		window: { entry: ref, calls, unusable: read.entry.unusable, answered: new Set() },
+		window,
 		toolNames: fresh.length === 0 ? state.toolNames : [...state.toolNames, ...fresh],
 		assistantEntries: state.assistantEntries + 1,
 		modelCalls: state.modelCalls + 1,

@@ -6,7 +6,7 @@ import { type ResolvedTool, resolveTool } from "../tools/resolve.ts";
 import { permitted, refusalOfUngranted } from "../tools/toolset.ts";
 import { timestamp } from "../workspace/effects.ts";
 import type { StandingMark } from "../workspace/marks.ts";
-import { appendVerdict, stepDirectory, stepName } from "../workspace/steps.ts";
+import { appendVerdict, recordConsultGroup, stepDirectory, stepName } from "../workspace/steps.ts";
 import type { Tip } from "./facts.ts";
 import { transact } from "./owner.ts";
 import { removeMark, writeMark } from "./park.ts";
@@ -110,12 +110,14 @@ const judge = async (session: Session, input: WindowInput, call: ToolCall): Prom
 		...(session.host === undefined ? {} : { host: session.host }),
 	});
 	const caller = { agent: session.agent, role: config.role.name };
+	const step = stepDirectory(session.layout, session.agent, input.step);
 	const answer = await control.adjudicate({
 		call,
 		caller,
 		program: tool.program,
 		sha256: tool.sha256,
 		confined: CONFINED,
+		onGroup: (group) => recordConsultGroup(step, group),
 	});
 	recordConsult(session, input, call, tool, answer);
 	const judged = { digest: callDigest(call, caller), control: control.label, confined: CONFINED };
@@ -175,7 +177,7 @@ export const runWindow = async (session: Session, input: WindowInput): Promise<W
 		const own = mark?.mark?.tool_use_id === id ? mark : undefined;
 		if (ruling.kind === "park") {
 			const { by, reason } = ruling;
-			const park = { call, role: input.config.role.name, entry: input.window.entry.number, kind: by, reason };
+			const park = { call, role: input.config.role.name, entry: input.window.entry, kind: by, reason };
 			await writeMark(session, park, mark);
 			return { kind: "held", by, reason };
 		}

@@ -42,6 +42,9 @@ export interface Repo {
 const TREE_ENTRIES = 65_536;
 const COMMIT_BYTES = 4 * 1024 * 1024;
 const KNOWN_OBJECTS = 65_536;
+/** Goals, names and descriptions are read for every request; transcripts are kept by whoever folds them. */
+const SMALL_BLOB_BYTES = 8 * 1024;
+const BLOB_BYTES = 1024 * 1024;
 
 const wrongType = (oid: Oid, type: string, wanted: string): LernieError =>
 	new LernieError("GIT", `object ${oid} is a ${type}, not a ${wanted}`, { oid, type });
@@ -55,6 +58,7 @@ export const openRepo = (gitDir: string): Repo => {
 	const trees = createLru<readonly TreeEntry[]>(TREE_ENTRIES, (entries) => entries.length + 1);
 	const commits = createLru<Commit>(COMMIT_BYTES, ({ message }) => message.length + 256);
 	const known = createLru<true>(KNOWN_OBJECTS, () => 1);
+	const blobs = createLru<Buffer>(BLOB_BYTES, (body) => body.length + 64);
 	let written: ObjectStats = { objects: 0, bytes: 0, fsyncs: 0 };
 
 	const read = async (oid: Oid): Promise<RawObject> => {
@@ -81,6 +85,13 @@ export const openRepo = (gitDir: string): Repo => {
 		const parsed = parseCommit(oid, await readAs(oid, "commit"));
 		commits.set(oid, parsed);
 		return parsed;
+	};
+	const blob = async (oid: Oid): Promise<Buffer> => {
+		const cached = blobs.get(oid);
+		if (cached !== undefined) return cached;
+		const body = await readAs(oid, "blob");
+		if (body.length <= SMALL_BLOB_BYTES) blobs.set(oid, body);
+		return body;
 	};
 	const find = async (from: Oid, path: string): Promise<TreeEntry | undefined> => {
 		let { tree: at } = await commit(from);
@@ -113,7 +124,7 @@ export const openRepo = (gitDir: string): Repo => {
 	return {
 		gitDir: root,
 		read,
-		blob: (oid) => readAs(oid, "blob"),
+		blob,
 		tree,
 		commit,
 		resolve: async (ref) => resolveRef(ref),

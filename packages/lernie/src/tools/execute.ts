@@ -175,7 +175,7 @@ export const executeTool = async (call: ToolCall, tool: ResolvedTool, context: T
 	const { workspace, agent, step, cwd, effects, bound } = context;
 	if (!isDirectory(cwd))
 		throw new LernieError("NO_AGENT_DIRECTORY", `${cwd}: the working directory does not exist`, { cwd });
-	const record = openRecord(context.stepDirectory, call);
+	const record = await openRecord(context.stepDirectory, call);
 	effects.crash("tool.input");
 	const changed = await changedSince(tool);
 	if (changed !== undefined) return { kind: "not-started", why: changed };

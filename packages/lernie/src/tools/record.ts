@@ -1,7 +1,7 @@
-import { readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, renameSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { callDirectory, errnoOf, LernieError, type ProcessRecord, type ToolCall } from "@lernie/contract";
-import { createDurable, makeDirectory } from "../workspace/durable.ts";
+import { createDurableDeep } from "../workspace/durable.ts";
 
 /** What `output.json` holds; a stream that was too large for it lies in a file beside it (CONTRACTS §7). */
 interface OutputRecord {
@@ -47,19 +47,18 @@ const inputText = ({ id, name, input }: ToolCall): string =>
  * Puts the start of a call on disk, file and names synced, before the call itself (DESIGN D25). Throws `TOOL_RECORD`
  * where it cannot, and where a call of this id was started in this step before: nothing is started twice (law 3).
  */
-export const openRecord = (stepDirectory: string, call: ToolCall): CallRecord => {
+export const openRecord = async (stepDirectory: string, call: ToolCall): Promise<CallRecord> => {
 	const directory = callDirectory(call.id);
 	const path = join(stepDirectory, "tools", directory);
 	const input = join(path, "input.json");
-	guarded(path, "the directory of a call's record could not be made", () => makeDirectory(path));
 	try {
-		createDurable(input, `${input}.tmp`, inputText(call));
+		await createDurableDeep(input, inputText(call));
 	} catch (thrown) {
 		const what =
-			errnoOf(thrown) === "EEXIST"
+			errnoOf(thrown) === "EEXIST" && statSync(input, { throwIfNoEntry: false })?.isFile()
 				? "a call with this id was started in this step before; it is not started again"
 				: "the start of a call could not be recorded";
-		throw new LernieError("TOOL_RECORD", `${input}: ${what}`, { path: input }, thrown);
+		throw new LernieError("TOOL_RECORD", `${path}: ${what}`, { path }, thrown);
 	}
 	return {
 		directory,

@@ -1,4 +1,5 @@
 import { closeSync, fsyncSync, linkSync, mkdirSync, openSync, unlinkSync, writeSync } from "node:fs";
+import { open } from "node:fs/promises";
 import { dirname } from "node:path";
 import { syncDirectory } from "../git/sync.ts";
 
@@ -12,24 +13,52 @@ export const makeDirectory = (path: string): void => {
 	}
 };
 
-const writeTemporary = (path: string, body: string | Uint8Array): void => {
+const writeTemporary = (path: string, body: string | Uint8Array, synced: boolean): void => {
 	const fd = openSync(path, "w", 0o644);
 	try {
 		const bytes = typeof body === "string" ? Buffer.from(body) : body;
 		for (let at = 0; at < bytes.byteLength; ) at += writeSync(fd, bytes, at);
-		fsyncSync(fd);
+		if (synced) fsyncSync(fd);
 	} finally {
 		closeSync(fd);
 	}
 };
 
-/** Creates `path` with `body`, durable with its name. Throws `EEXIST` where it is there already; never replaces a file. */
-export const createDurable = (path: string, temporary: string, body: string | Uint8Array): void => {
-	writeTemporary(temporary, body);
+/** Gives a written file its name, unless that is taken; the temporary one is gone either way. */
+const place = (temporary: string, path: string): void => {
 	try {
 		linkSync(temporary, path);
 	} finally {
 		unlinkSync(temporary);
 	}
+};
+
+/** Creates `path` with `body`, durable with its name. Throws `EEXIST` where it is there already; never replaces a file. */
+export const createDurable = (path: string, temporary: string, body: string | Uint8Array): void => {
+	writeTemporary(temporary, body, true);
+	place(temporary, path);
 	syncDirectory(dirname(path));
+};
+
+const sync = async (path: string): Promise<void> => {
+	const file = await open(path, "r");
+	try {
+		await file.sync();
+	} finally {
+		await file.close();
+	}
+};
+
+/**
+ * Creates a file with the directories it lies in; all of it is durable when this resolves, and not before. The syncs run
+ * side by side, which costs about one. Rejects with `EEXIST` where the file is there already.
+ */
+export const createDurableDeep = async (path: string, body: string): Promise<void> => {
+	const made = mkdirSync(dirname(path), { recursive: true });
+	const temporary = `${path}.tmp`;
+	writeTemporary(temporary, body, false);
+	place(temporary, path);
+	const changed = [path, dirname(path)];
+	for (let at = dirname(path); made !== undefined && at.startsWith(made); at = dirname(at)) changed.push(dirname(at));
+	await Promise.all(changed.map(sync));
 };

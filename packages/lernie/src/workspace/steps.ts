@@ -1,6 +1,22 @@
-import { appendFileSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import {
+	appendFileSync,
+	existsSync,
+	mkdirSync,
+	readdirSync,
+	readFileSync,
+	renameSync,
+	rmSync,
+	writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
-import { type DriverRecord, errnoOf, LernieError, type StepMeta, type VerdictRecord } from "@lernie/contract";
+import {
+	type DriverRecord,
+	errnoOf,
+	LernieError,
+	type ProcessRecord,
+	type StepMeta,
+	type VerdictRecord,
+} from "@lernie/contract";
 import { type Layout, stepsDirectory } from "./layout.ts";
 
 /** A step's number as its directory's name: three digits or more. */
@@ -68,6 +84,23 @@ const readJson = (path: string): unknown => {
 		if (errnoOf(thrown) === "ENOENT" || thrown instanceof SyntaxError) return undefined;
 		throw thrown;
 	}
+};
+
+const CONSULT = "consult.json";
+
+/** Keeps the group of a consult under way where the next drive finds it; without a group, the consult is over. */
+export const recordConsultGroup = (step: string, group: ProcessRecord | undefined): void => {
+	if (group === undefined) rmSync(join(step, CONSULT), { force: true });
+	else {
+		mkdirSync(step, { recursive: true });
+		writeFileSync(join(step, CONSULT), `${JSON.stringify(group)}\n`);
+	}
+};
+
+/** The group of a consult that nobody ended, if there is one. */
+export const readConsultGroup = (step: string): ProcessRecord | undefined => {
+	const value = readJson(join(step, CONSULT));
+	return typeof value === "object" && value !== null ? (value as ProcessRecord) : undefined;
 };
 
 /** Appends one consult to the step's `verdicts.jsonl` (CONTRACTS §7). */
