@@ -91,6 +91,7 @@ if (filters.length === 0) {
 	step("types", () => runNode([bin("typescript/bin/tsc")]));
 }
 vitest();
+if (filters.length === 0) step("budgets", () => runNode(["bench/check.ts"]));
 
 const skipped = tally.skipped > 0 ? `, ${tally.skipped} skipped` : "";
 console.log(`\n${tally.passed} passed, ${tally.failed} failed${skipped}`);
