@@ -57,12 +57,16 @@ export const DIGEST_MIN = 8;
 
 const SAFE_ID = /^[A-Za-z0-9_:-][A-Za-z0-9_.:-]{0,127}$/;
 
+/** UTF-8 has no unpaired surrogates: a text with some stands for its JSON form, so that no two become the same bytes. */
+const wellFormed = (text: string): string => (text.isWellFormed() ? text : JSON.stringify(text));
+
 /** The directory name of a call's record: the id where it is safe as a name, else a hash of it (`spec/tools.md` §8.1). */
-export const callDirectory = (id: string): string => (SAFE_ID.test(id) ? id : `~${sha256Hex(id).slice(0, 32)}`);
+export const callDirectory = (id: string): string =>
+	SAFE_ID.test(id) ? id : `~${sha256Hex(wellFormed(id)).slice(0, 32)}`;
 
 /** Percent-encodes every byte outside `[A-Za-z0-9._-]`: a model id in a file name, an id in a trailer (D1, CONTRACTS §2). */
 export const percentEncode = (text: string | Uint8Array): string =>
-	Array.from(typeof text === "string" ? Buffer.from(text) : text)
+	Array.from(typeof text === "string" ? Buffer.from(wellFormed(text)) : text)
 		.map((byte) => {
 			const character = String.fromCharCode(byte);
 			return /[A-Za-z0-9._-]/.test(character) ? character : `%${byte.toString(16).toUpperCase().padStart(2, "0")}`;

@@ -53,6 +53,13 @@ export class LernieError extends Error {
 /** The message of anything thrown, for use inside another message. */
 export const messageOf = (thrown: unknown): string => (thrown instanceof Error ? thrown.message : String(thrown));
 
+/** Anything thrown as a `LernieError`: a system error is a `DISK` fault, whatever else is a defect of ours, `INTERNAL`. */
+export const faultOf = (thrown: unknown): LernieError => {
+	if (thrown instanceof LernieError) return thrown;
+	const errno = errnoOf(thrown) ?? "";
+	return new LernieError(/^E(?!RR_)[A-Z0-9]+$/.test(errno) ? "DISK" : "INTERNAL", messageOf(thrown), {}, thrown);
+};
+
 /** The `code` of a Node system error such as `ENOENT`, or undefined. */
 export const errnoOf = (thrown: unknown): string | undefined => {
 	if (!(thrown instanceof Error) || !("code" in thrown)) return undefined;

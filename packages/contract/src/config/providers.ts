@@ -5,6 +5,8 @@ import { filledText, positiveInt } from "./terms.ts";
 /** Why a model id cannot be used, or undefined: `tool` is the name of tool entries in a transcript (CONTRACTS §2). */
 export const modelIdDefect = (model: string): string | undefined => {
 	if (model.trim() === "") return "must name a model, it is blank";
+	if (model.trim() !== model || /[\p{Cc}\p{Zl}\p{Zp}\p{Cs}]/u.test(model))
+		return "must be one line without blanks at its ends, as a model's name is";
 	return model === "tool" ? '"tool" cannot be a model\'s name: it names tool entries in a transcript' : undefined;
 };
 

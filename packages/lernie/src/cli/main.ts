@@ -2,6 +2,7 @@ import { readFileSync, realpathSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { EXIT } from "@lernie/contract";
 import { CommanderError } from "commander";
+import { closeInherited } from "../process/inherited.ts";
 import { createOutput, exitAfterOutput, reportFault } from "./output.ts";
 import { parseArguments } from "./program.ts";
 import { createWorld } from "./world.ts";
@@ -39,4 +40,5 @@ const main = async (argv: readonly string[]): Promise<number> => {
 	}
 };
 
+closeInherited();
 exitAfterOutput(await main(process.argv.slice(2)));

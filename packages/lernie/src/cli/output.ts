@@ -1,4 +1,4 @@
-import { EXIT, type ExitCode, exitCodeOf, LernieError, messageOf } from "@lernie/contract";
+import { EXIT, type ExitCode, exitCodeOf, faultOf } from "@lernie/contract";
 
 /** Where a verb's words go: stdout carries its one product, stderr everything else (DESIGN §6). */
 export interface Output {
@@ -32,7 +32,7 @@ export const printDocument = (output: Output, document: unknown, text: string): 
 
 /** Says why a verb failed, for people on stderr and with `--json` as a document on stdout, and gives its exit code. */
 export const reportFault = (output: Output, verb: string, thrown: unknown): ExitCode => {
-	const fault = thrown instanceof LernieError ? thrown : new LernieError("INTERNAL", messageOf(thrown), {}, thrown);
+	const fault = faultOf(thrown);
 	output.say(`lernie ${verb}: ${fault.message}`);
 	if (fault.code === "INTERNAL" && thrown instanceof Error && thrown.stack !== undefined) output.say(thrown.stack);
 	const { code, message, data } = fault;

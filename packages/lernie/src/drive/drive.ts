@@ -4,10 +4,9 @@ import {
 	EXIT,
 	type ExitCode,
 	exitCodeOf,
-	LernieError,
+	faultOf,
 	type MarkKind,
 	markRef,
-	messageOf,
 } from "@lernie/contract";
 import { removeStaleLocks } from "../git/locks.ts";
 import { createSnapshotCache } from "../git/snapshot.ts";
@@ -122,10 +121,11 @@ const driveOnce = async (
 		const next = await release(session, outcome, oneHop);
 		return { end, next };
 	} catch (thrown) {
-		const fault = thrown instanceof LernieError ? thrown : new LernieError("INTERNAL", messageOf(thrown), {}, thrown);
+		const fault = faultOf(thrown);
 		// A driver that lost its agent writes nothing more about it.
 		if (session !== undefined && fault.code !== "OWNER_LOST")
-			await recordEnd(session, fault.code, fault.message, exitCodeOf(fault));
+			// On a full disk this fails as well; what is told is the fault that ended the drive.
+			await recordEnd(session, fault.code, fault.message, exitCodeOf(fault)).catch(() => undefined);
 		throw fault;
 	} finally {
 		await lease.release();

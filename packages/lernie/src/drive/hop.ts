@@ -1,4 +1,4 @@
-import { existsSync } from "node:fs";
+import { lstatSync, renameSync, rmSync } from "node:fs";
 import { LernieError } from "@lernie/contract";
 import { materialise } from "../git/snapshot.ts";
 import { type Deposit, listDeposits } from "../workspace/inbox.ts";
@@ -41,7 +41,10 @@ const afterWindow = (outcome: WindowOutcome, seen: readonly Deposit[]): HopOutco
 const resume = async (session: Session, tip: Tip, state: TranscriptState, mark: StandingMark): Promise<HopOutcome> => {
 	const seen = listDeposits(inboxDirectory(session.layout, session.agent));
 	const { window } = state;
-	if (window === undefined || !existsSync(agentDirectory(session.layout, session.agent)))
+	if (
+		window === undefined ||
+		lstatSync(agentDirectory(session.layout, session.agent), { throwIfNoEntry: false }) === undefined
+	)
 		return { kind: "held", by: mark.mark?.kind ?? "hold", reason: mark.mark?.reason ?? "", seen };
 	const { config, control } = await governingOf(session, tip);
 	const step = (await emittingStep(session, tip, window)) ?? Math.max(1, latestStep(session.layout, session.agent));
@@ -52,9 +55,16 @@ const resume = async (session: Session, tip: Tip, state: TranscriptState, mark: 
 /** An agent's directory can be thrown away while it rests; the record has every file of it. */
 const ensureDirectory = async (session: Session, tip: Tip): Promise<void> => {
 	const directory = agentDirectory(session.layout, session.agent);
-	if (existsSync(directory)) return;
+	const there = lstatSync(directory, { throwIfNoEntry: false });
+	if (there?.isDirectory()) return;
+	// A tool put it there; what it is may be of use to somebody.
+	if (there !== undefined) renameSync(directory, `${directory}.replaced-${session.effects.random(4).toString("hex")}`);
 	const work = (await session.repo.tree(tip.commit.tree)).filter(({ name }) => !isHarnessPath(name));
-	await materialise(session.repo, work, directory);
+	// Beside its place first: half a directory would be taken for what the agent left of it.
+	const fresh = `${directory}.restoring`;
+	rmSync(fresh, { recursive: true, force: true });
+	await materialise(session.repo, work, fresh);
+	renameSync(fresh, directory);
 };
 
 const refuseUnpaired = (session: Session, state: TranscriptState): void => {

@@ -1,4 +1,4 @@
-import { ENV, LernieError } from "@lernie/contract";
+import { agentRef, ENV, LernieError } from "@lernie/contract";
 import type { Repo } from "../git/repo.ts";
 import { findAgent } from "../workspace/address.ts";
 import type { Effects } from "../workspace/effects.ts";
@@ -31,6 +31,8 @@ export const mail = async (mailer: Mailer, message: Message): Promise<{ agent: s
 		throw new LernieError("ARGUMENT", `${ENV.convBranch}: ${JSON.stringify(sender)} is no agent's id. Unset it`, {
 			sender,
 		});
+	if (sender !== PERSON && (await mailer.repo.resolve(agentRef(sender))) === undefined)
+		throw new LernieError("ARGUMENT", `${ENV.convBranch}: there is no agent ${sender} here. Unset it`, { sender });
 	const agent = await findAgent(mailer.repo, message.to);
 	deposit(mailer.layout, { agent, sender: message.sender, body: message.body }, mailer.effects);
 	return { agent, started: await wake(mailer.layout, agent, mailer.effects) };

@@ -52,18 +52,37 @@ export const ownerAlive = async (repo: Repo, agent: string): Promise<boolean> =>
 	return alive !== undefined && alive.start_time === owner.start && alive.boot_id === owner.boot;
 };
 
+const lost = ({ agent }: Session): LernieError =>
+	new LernieError("OWNER_LOST", `agent ${agent}: another process took it over; nothing more was written`, { agent });
+
+const isOwner = async ({ repo, agent, owner, lease }: Session): Promise<boolean> =>
+	lease.intact() && (await repo.resolve(markRef("owner", agent))) === owner;
+
+/**
+ * Throws `OWNER_LOST` where this process may not act for the agent any more. Asked after a call's start is on disk: who
+ * takes over writes itself in first and looks for started calls then, so that one of the two sees the other.
+ */
+export const confirmOwner = async (session: Session): Promise<void> => {
+	if (!(await isOwner(session))) throw lost(session);
+};
+
+/** Whether every ref is still as the operations expect it: git was disturbed, as by a repack, and did not find otherwise. */
+const asExpected = async (session: Session, ops: readonly RefOp[]): Promise<boolean> => {
+	for (const op of ops) if ("old" in op && (await session.repo.resolve(op.ref)) !== op.old) return false;
+	return true;
+};
+
 /**
  * The one way a driver moves refs: all of `ops` or none, and only while this process owns the agent (DESIGN law 4).
  * Throws `OWNER_LOST` where another driver took over, else `code` (default `GIT`) where git would not do it.
  */
 export const transact = async (session: Session, ops: readonly RefOp[], code: ErrorCode = "GIT"): Promise<void> => {
 	const { repo, agent, owner } = session;
-	const lost = (): LernieError =>
-		new LernieError("OWNER_LOST", `agent ${agent}: another process took it over; nothing more was written`, { agent });
-	if (!session.lease.intact()) throw lost();
-	const ref = markRef("owner", agent);
-	const result = await repo.transact([{ kind: "verify", ref, old: owner }, ...ops]);
+	if (!session.lease.intact()) throw lost(session);
+	const guarded: readonly RefOp[] = [{ kind: "verify", ref: markRef("owner", agent), old: owner }, ...ops];
+	let result = await repo.transact(guarded);
+	if (!result.ok && (await asExpected(session, guarded))) result = await repo.transact(guarded);
 	if (result.ok) return;
-	if ((await repo.resolve(ref)) !== owner) throw lost();
+	await confirmOwner(session);
 	throw new LernieError(code, `agent ${agent}: git refused the write: ${result.detail}`, { agent });
 };

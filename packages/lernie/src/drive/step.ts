@@ -1,7 +1,8 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { entryToJson } from "@lernie/contract";
+import { type Block, entryToJson, LernieError, messageOf, readEntry } from "@lernie/contract";
 import { callModel } from "../models/call.ts";
+import type { Folded } from "../models/fold.ts";
 import { timestamp } from "../workspace/effects.ts";
 import { beginStep, endStep, stepDirectory } from "../workspace/steps.ts";
 import { commitEntry } from "./commit.ts";
@@ -10,6 +11,20 @@ import { assembleRequest } from "./request.ts";
 import { recordRequest } from "./request-record.ts";
 import type { Governing, Session } from "./session.ts";
 import { type OpenWindow, type TranscriptState, windowOf } from "./transcript-state.ts";
+
+/** What is committed must come back as it was: a record that cannot be read again would end the agent for good. */
+const checkReadable = (body: string, answer: Folded): void => {
+	const ids = (blocks: readonly Block[]): readonly string[] =>
+		blocks.flatMap((block) => (block.type === "tool_use" ? [block.id] : []));
+	let read: readonly string[];
+	try {
+		read = ids(readEntry(body, "the answer").blocks);
+	} catch (thrown) {
+		throw new LernieError("MODEL_MALFORMED", `the model's answer cannot be kept: ${messageOf(thrown)}`, {}, thrown);
+	}
+	if (read.join("\n") === ids(answer.blocks).join("\n") && new Set(read).size === read.length) return;
+	throw new LernieError("MODEL_MALFORMED", "the model's answer cannot be kept: it names one call twice", { ids: read });
+};
 
 export interface StepOutcome {
 	readonly tip: Tip;
@@ -52,11 +67,13 @@ export const runStep = async (
 	});
 	endStep(directory, { ...meta, ended_at: timestamp(effects.now()) });
 	const entry = state.last + 1;
+	const body = entryToJson(answer);
+	checkReadable(body, answer);
 	const committed = await commitEntry(session, tip, {
 		number: entry,
 		side: "assistant",
 		origin: request.model,
-		body: entryToJson(answer),
+		body,
 		trailers: [],
 		snapshot: false,
 	});

@@ -5,7 +5,7 @@ import { agentDirectory, isDirectory } from "../workspace/layout.ts";
 import { readCwd } from "../workspace/marks.ts";
 import { stepDirectory } from "../workspace/steps.ts";
 import { sendMessage } from "./message.ts";
-import { transact } from "./owner.ts";
+import { confirmOwner, transact } from "./owner.ts";
 import type { Session } from "./session.ts";
 
 /** Where an agent works: the directory it was moved to while that is one, else its own (`spec/tools.md` §7.1). */
@@ -31,6 +31,7 @@ export const toolContext = async (
 		toolEnv: config.workflow.toolEnv,
 		bound: config.workflow.toolOutput,
 		effects,
+		confirmStart: () => confirmOwner(session),
 		services: {
 			setCwd: async (path) => {
 				const batch = repo.batch();

@@ -102,11 +102,11 @@ const resultText = (entry: Entry): string =>
 
 const addUsage = (sum: TranscriptState["usage"], reported: string | undefined): TranscriptState["usage"] => {
 	if (reported === undefined) return sum;
-	const counters = Object.entries(JSON.parse(reported) as Record<string, unknown>);
-	const numbers = counters.flatMap(([key, value]) =>
-		typeof value === "number" ? [[key, (sum[key] ?? 0) + value] as const] : [],
-	);
-	return { ...sum, ...Object.fromEntries(numbers) };
+	// Names come from a model: a sum has no prototype to find one of them in.
+	const added: Record<string, number> = Object.assign(Object.create(null), sum);
+	for (const [key, value] of Object.entries(JSON.parse(reported) as Record<string, unknown>))
+		if (typeof value === "number" && Number.isSafeInteger(value)) added[key] = (added[key] ?? 0) + value;
+	return added;
 };
 
 const step = (state: TranscriptState, read: ReadEntry): TranscriptState => {

@@ -77,7 +77,7 @@ export const createBatch = (store: ObjectStore): ObjectBatch => {
 
 	const add = (type: string, body: Buffer, learn?: (oid: Oid) => void): Oid => {
 		const oid = hashObject(type, body);
-		if (pending.has(oid) || store.isKnown(oid)) return oid;
+		if (pending.has(oid) || (type !== "blob" && store.isKnown(oid))) return oid;
 		const content = { body };
 		pending.set(oid, learn === undefined ? { oid, type, content } : { oid, type, content, learn: () => learn(oid) });
 		return oid;
@@ -96,8 +96,10 @@ export const createBatch = (store: ObjectStore): ObjectBatch => {
 		else pending.set(oid, { oid, type: "blob", content: { staged: path, bytes } });
 		return oid;
 	};
-	const isStored = async (oid: Oid, ask: boolean): Promise<boolean> => {
-		const stored = store.isKnown(oid) || isLoose(objects, oid) || (ask && (await store.exists(oid)));
+	// A blob may have been named by a ref alone, and be gone since: git prunes what nothing names any more.
+	const isStored = async (oid: Oid, type: string, ask: boolean): Promise<boolean> => {
+		const known = type !== "blob" && store.isKnown(oid);
+		const stored = known || isLoose(objects, oid) || (ask && (await store.exists(oid)));
 		if (stored) store.remember(oid);
 		return stored;
 	};
@@ -115,7 +117,9 @@ export const createBatch = (store: ObjectStore): ObjectBatch => {
 		const unknown: Pending[] = [];
 		const ask = batch.length >= ASK_FROM && hasPacks(objects);
 		// A staged object was looked for when it was staged.
-		const stored = await Promise.all(batch.map(({ content, oid }) => "body" in content && isStored(oid, ask)));
+		const stored = await Promise.all(
+			batch.map(({ content, oid, type }) => "body" in content && isStored(oid, type, ask)),
+		);
 		for (const [at, item] of batch.entries()) if (stored[at] !== true) unknown.push(item);
 		await inParallel(unknown, prepare);
 		let bytes = 0;
@@ -137,14 +141,14 @@ export const createBatch = (store: ObjectStore): ObjectBatch => {
 	const addSmall = async (path: Buffer, size: number): Promise<Oid> => {
 		const body = readSmall(path, size);
 		const oid = hashObject("blob", body);
-		if (pending.has(oid) || (await isStored(oid, hasPacks(objects)))) return oid;
+		if (pending.has(oid) || (await isStored(oid, "blob", hasPacks(objects)))) return oid;
 		const compressed = await compress(objectHeader("blob", size), body);
 		// Staged at once, so that a snapshot of many files does not hold them in memory.
 		return addStaged({ oid, path: stage(objects, oid, compressed), bytes: compressed.length });
 	};
 	const addLarge = async (path: Buffer, size: number): Promise<Oid> => {
 		const staged = await stageFile(objects, path, size);
-		if (!(await isStored(staged.oid, hasPacks(objects)))) return addStaged(staged);
+		if (!(await isStored(staged.oid, "blob", hasPacks(objects)))) return addStaged(staged);
 		unlinkSync(staged.path);
 		return staged.oid;
 	};

@@ -51,6 +51,10 @@ const textOf = (value: unknown): string => (typeof value === "string" ? value : 
 
 const other = (fields: Readonly<Record<string, unknown>>): Block => ({ type: "other", json: JSON.stringify(fields) });
 
+/** The kind is what the stream named it; a body that says otherwise could pose as a call. */
+const withoutType = ({ type: _, ...rest }: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> =>
+	rest;
+
 const thinking = ({ body, text, signature, encrypted }: OpenBlock): Block => {
 	const sealed = encrypted || textOf(body.encrypted_content);
 	return other({
@@ -64,7 +68,7 @@ const thinking = ({ body, text, signature, encrypted }: OpenBlock): Block => {
 
 const serverToolUse = ({ body, json }: OpenBlock): Block => {
 	const { input, ...rest } = body;
-	const head = JSON.stringify({ type: "server_tool_use", ...rest }).slice(0, -1);
+	const head = JSON.stringify({ type: "server_tool_use", ...withoutType(rest) }).slice(0, -1);
 	const streamed = parseJsonText(json).ok ? compactJson(json) : undefined;
 	return { type: "other", json: `${head},"input":${streamed ?? JSON.stringify(input ?? {})}}` };
 };
@@ -75,11 +79,11 @@ export interface SealedBlock {
 	readonly unusable?: string;
 }
 
-const CUT = "they were cut off at the model's output limit";
+const CUT = "they were cut off";
 
 /**
- * The finished form of a block, undefined where it holds nothing. `cut`: the message ended at the output limit inside this
- * block, so that arguments which are not there at all are not the empty ones (CONTRACTS §4).
+ * The finished form of a block, undefined where it holds nothing. `cut`: the message ended inside this block, so that
+ * arguments which are not there at all are not the empty ones (CONTRACTS §4).
  */
 export const sealBlock = (open: OpenBlock, cut: boolean): SealedBlock | undefined => {
 	const { tag, body } = open;
@@ -107,6 +111,6 @@ export const sealBlock = (open: OpenBlock, cut: boolean): SealedBlock | undefine
 		case "server_tool_use":
 			return { block: serverToolUse(open) };
 		default:
-			return { block: other({ type: tag, ...body }) };
+			return { block: other({ type: tag, ...withoutType(body) }) };
 	}
 };

@@ -93,9 +93,10 @@ export const createFold = (): Fold => {
 			}
 		},
 		seal() {
-			const sealed = started.flatMap(
-				(block) => sealBlock(block, finish === "length" && block === started.at(-1)) ?? [],
-			);
+			const unfinished = new Set(open.values());
+			const isCut = (block: OpenBlock): boolean =>
+				unfinished.has(block) || (finish === "length" && block === started.at(-1));
+			const sealed = started.flatMap((block) => sealBlock(block, isCut(block)) ?? []);
 			return {
 				...assemble(sealed),
 				...(usage.size === 0 ? {} : { usage: JSON.stringify(Object.fromEntries(usage)) }),

@@ -35,6 +35,8 @@ export interface ToolContext {
 	/** Ends the running tool's group; the caller knows that it set it. */
 	readonly stop?: AbortSignal | undefined;
 	readonly services: ToolServices;
+	/** Asked once the start is on disk and before anything acts; rejects where this process may not start calls any more. */
+	readonly confirmStart: () => Promise<void>;
 	readonly effects: Pick<Effects, "now" | "crash">;
 	readonly host?: HostTools | undefined;
 	readonly sandbox?: Sandbox | undefined;
@@ -169,7 +171,7 @@ const report = (ended: Ended, startedAt: Date, context: ToolContext, record: Cal
 /**
  * Runs one judged call (`spec/tools.md` §§7–9). Its start is on disk before it acts (DESIGN D25), its output before it is
  * answered. What fails in the tool, or before it could start, is an outcome; the harness's own failures throw:
- * `NO_AGENT_DIRECTORY` before anything is written, `TOOL_RECORD`, and `TOOL_KILLED` for an external tool that a signal ended.
+ * `NO_AGENT_DIRECTORY` before anything is written, what `confirmStart` throws, `TOOL_RECORD`, and `TOOL_KILLED` for an external tool that a signal ended.
  */
 export const executeTool = async (call: ToolCall, tool: ResolvedTool, context: ToolContext): Promise<ToolOutcome> => {
 	const { workspace, agent, step, cwd, effects, bound } = context;
@@ -177,6 +179,7 @@ export const executeTool = async (call: ToolCall, tool: ResolvedTool, context: T
 		throw new LernieError("NO_AGENT_DIRECTORY", `${cwd}: the working directory does not exist`, { cwd });
 	const record = await openRecord(context.stepDirectory, call);
 	effects.crash("tool.input");
+	await context.confirmStart();
 	const changed = await changedSince(tool);
 	if (changed !== undefined) return { kind: "not-started", why: changed };
 	const startedAt = effects.now();

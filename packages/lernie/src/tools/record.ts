@@ -1,7 +1,8 @@
-import { readdirSync, readFileSync, renameSync, statSync, writeFileSync } from "node:fs";
+import { readdirSync, renameSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { callDirectory, errnoOf, LernieError, type ProcessRecord, type ToolCall } from "@lernie/contract";
 import { createDurableDeep } from "../workspace/durable.ts";
+import { readJsonFile } from "../workspace/regular.ts";
 
 /** What `output.json` holds; a stream that was too large for it lies in a file beside it (CONTRACTS §7). */
 interface OutputRecord {
@@ -77,14 +78,8 @@ export interface OpenCall {
 }
 
 const readProcess = (path: string): ProcessRecord | undefined => {
-	let value: unknown;
-	try {
-		value = JSON.parse(readFileSync(path, "utf8"));
-	} catch (thrown) {
-		// Not written, or not whole: recovery then finds the group by its environment.
-		if (errnoOf(thrown) === "ENOENT" || thrown instanceof SyntaxError) return undefined;
-		throw thrown;
-	}
+	// Not written, or not whole: recovery then finds the group by its environment.
+	const value = readJsonFile(path);
 	if (typeof value !== "object" || value === null) return undefined;
 	const pgid: unknown = Reflect.get(value, "pgid");
 	const start: unknown = Reflect.get(value, "start_time");

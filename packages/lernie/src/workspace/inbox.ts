@@ -14,7 +14,7 @@ export interface Deposit {
 }
 
 /** A sender is `user` or an agent's id; a file of any other name was not deposited. */
-const DEPOSIT = /^([A-Za-z0-9]+(?:-[A-Za-z0-9]+)*)-(\d{3,})\.md$/;
+const DEPOSIT = /^([A-Za-z0-9]+(?:-[A-Za-z0-9]+)*)-(\d{3,9})\.md$/;
 
 /** The sender a person has. */
 export const PERSON = "user";

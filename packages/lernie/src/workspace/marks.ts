@@ -1,4 +1,4 @@
-import { type HoldMark, markRef, readHoldMark } from "@lernie/contract";
+import { type HoldMark, LernieError, markRef, readHoldMark } from "@lernie/contract";
 import type { Repo } from "../git/repo.ts";
 import type { Oid } from "../git/types.ts";
 
@@ -23,5 +23,12 @@ export const readHeld = async (repo: Repo, agent: string): Promise<StandingMark 
 /** The working directory an agent was moved to, as stored; it need not exist any more. */
 export const readCwd = async (repo: Repo, agent: string): Promise<string | undefined> => {
 	const oid = await repo.resolve(markRef("cwd", agent));
-	return oid === undefined ? undefined : (await repo.blob(oid)).toString("utf8");
+	if (oid === undefined) return undefined;
+	try {
+		return (await repo.blob(oid)).toString("utf8");
+	} catch (thrown) {
+		// A mark that cannot be read is none: the agent then works in its own directory.
+		if (thrown instanceof LernieError) return undefined;
+		throw thrown;
+	}
 };

@@ -1,13 +1,4 @@
-import {
-	appendFileSync,
-	existsSync,
-	mkdirSync,
-	readdirSync,
-	readFileSync,
-	renameSync,
-	rmSync,
-	writeFileSync,
-} from "node:fs";
+import { appendFileSync, existsSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import {
 	type DriverRecord,
@@ -18,6 +9,7 @@ import {
 	type VerdictRecord,
 } from "@lernie/contract";
 import { type Layout, stepsDirectory } from "./layout.ts";
+import { readJsonFile, readRegular } from "./regular.ts";
 
 /** A step's number as its directory's name: three digits or more. */
 export const stepName = (number: number): string => String(number).padStart(3, "0");
@@ -68,22 +60,13 @@ export const endStep = (step: string, meta: StepMeta): void => writeMeta(step, m
 
 /** A step's `meta.json`, or undefined where it is missing or not whole. */
 export const readMeta = (step: string): StepMeta | undefined => {
-	const value = readJson(join(step, "meta.json"));
+	const value = readJsonFile(join(step, "meta.json"));
 	if (typeof value !== "object" || value === null) return undefined;
 	const commit: unknown = Reflect.get(value, "commit");
 	const started: unknown = Reflect.get(value, "started_at");
 	const ended: unknown = Reflect.get(value, "ended_at");
 	if (typeof commit !== "string" || typeof started !== "string") return undefined;
 	return { commit, started_at: started, ...(typeof ended === "string" ? { ended_at: ended } : {}) };
-};
-
-const readJson = (path: string): unknown => {
-	try {
-		return JSON.parse(readFileSync(path, "utf8"));
-	} catch (thrown) {
-		if (errnoOf(thrown) === "ENOENT" || thrown instanceof SyntaxError) return undefined;
-		throw thrown;
-	}
 };
 
 const CONSULT = "consult.json";
@@ -99,7 +82,7 @@ export const recordConsultGroup = (step: string, group: ProcessRecord | undefine
 
 /** The group of a consult that nobody ended, if there is one. */
 export const readConsultGroup = (step: string): ProcessRecord | undefined => {
-	const value = readJson(join(step, CONSULT));
+	const value = readJsonFile(join(step, CONSULT));
 	return typeof value === "object" && value !== null ? (value as ProcessRecord) : undefined;
 };
 
@@ -107,15 +90,6 @@ export const readConsultGroup = (step: string): ProcessRecord | undefined => {
 export const appendVerdict = (step: string, record: VerdictRecord): void => {
 	mkdirSync(step, { recursive: true });
 	appendFileSync(join(step, "verdicts.jsonl"), `${JSON.stringify(record)}\n`);
-};
-
-const readText = (path: string): string => {
-	try {
-		return readFileSync(path, "utf8");
-	} catch (thrown) {
-		if (errnoOf(thrown) === "ENOENT") return "";
-		throw thrown;
-	}
 };
 
 export const driverLogPath = (layout: Layout, agent: string): string =>
@@ -129,7 +103,7 @@ export const appendDriverRecord = (layout: Layout, agent: string, record: Driver
 
 /** The record of the last drive that ended with a non-zero code, if the log ends in one. */
 export const readDriverRecord = (layout: Layout, agent: string): DriverRecord | undefined => {
-	const line = readText(driverLogPath(layout, agent)).trimEnd().split("\n").at(-1) ?? "";
+	const line = (readRegular(driverLogPath(layout, agent)) ?? "").trimEnd().split("\n").at(-1) ?? "";
 	if (!line.startsWith("{")) return undefined;
 	try {
 		return JSON.parse(line) as DriverRecord;

@@ -13,7 +13,7 @@ export const subjectOf = (message: string): string => message.split("\n", 1)[0] 
 export const readTrailers = (message: string): Trailers => {
 	const paragraph = message.trimEnd().split("\n\n").slice(1).at(-1) ?? "";
 	return paragraph.split("\n").flatMap((line) => {
-		const match = /^([A-Za-z][A-Za-z-]*): (.*)$/.exec(line);
+		const match = /^([A-Za-z][A-Za-z-]*): ([^\n]*)$/.exec(line);
 		return match === null ? [] : [[match[1] ?? "", match[2] ?? ""] as const];
 	});
 };

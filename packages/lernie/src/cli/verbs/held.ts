@@ -8,10 +8,7 @@ import { shortDigest } from "../drive-end.ts";
 import { printable } from "../printable.ts";
 import { inWorkspace, type World } from "../world.ts";
 
-const heldToJson = ({ input, ...call }: HeldCall): string => {
-	const [head, tail] = JSON.stringify({ ...call, input: "\u0000" }).split('"\\u0000"');
-	return `${head}${input}${tail}`;
-};
+const heldToJson = ({ input, ...call }: HeldCall): string => `${JSON.stringify(call).slice(0, -1)},"input":${input}}`;
 
 /** How a person answers: known only for the control that ships; others have their own way. */
 const answerOf = async (world: World, context: DriveContext, call: HeldCall): Promise<string> => {

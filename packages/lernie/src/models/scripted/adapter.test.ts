@@ -102,7 +102,7 @@ test("finish: length cuts the last call's arguments in half; a call without argu
 		async (play, fixture) => {
 			expect(await play()).toMatchObject({
 				blocks: [{ input: '{"x":1}' }, { input: "{}" }],
-				unusable: { call_2: "they were cut off at the model's output limit" },
+				unusable: { call_2: "they were cut off" },
 				finish: "length",
 			});
 			expect(types(fixture).filter((type) => type === "content_stop")).toHaveLength(1);

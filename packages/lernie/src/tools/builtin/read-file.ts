@@ -1,6 +1,6 @@
 import { constants } from "node:fs";
 import { type FileHandle, open, readlink, realpath } from "node:fs/promises";
-import { isAbsolute, relative, resolve, sep } from "node:path";
+import { basename, dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
 import { errnoOf, messageOf } from "@lernie/contract";
 import { readStrings } from "./input.ts";
 import { type Builtin, type BuiltinAnswer, failure, success } from "./types.ts";
@@ -19,6 +19,25 @@ const lies = (path: string, directory: string): boolean => {
 const outsideOf = async (file: FileHandle, path: string, cwd: string): Promise<string | undefined> => {
 	const real = await readlink(`/proc/self/fd/${file.fd}`);
 	return lies(path, cwd) && !lies(real, await realpath(cwd)) ? real : undefined;
+};
+
+const PROC = "/proc/";
+const LINKS_MAX = 40;
+
+/**
+ * Whether a path leads through `/proc`, by whatever links. This tool runs in the driver: there it would show the driver's
+ * own environment and open files, which no tool process is given (DESIGN D10).
+ */
+const leadsThroughProc = async (path: string): Promise<boolean> => {
+	let at = path;
+	for (let links = 0; links < LINKS_MAX; links += 1) {
+		const place = join(await realpath(dirname(at)), basename(at));
+		if (`${place}/`.startsWith(PROC)) return true;
+		const target = await readlink(place).catch(() => undefined); // No link: the way ends here.
+		if (target === undefined) return false;
+		at = resolve(dirname(place), target);
+	}
+	return true;
 };
 
 const readUpTo = async (file: FileHandle, most: number): Promise<Buffer> => {
@@ -56,6 +75,11 @@ export const readFile: Builtin = async (input, { cwd }) => {
 	const path = resolve(cwd, given);
 	let file: FileHandle;
 	try {
+		if (await leadsThroughProc(path))
+			return failure(
+				"read_file",
+				`open ${given}: /proc is not read by this tool; use bash, which has a process of its own`,
+			);
 		// Not to block: opening a pipe for reading waits for a writer.
 		file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
 	} catch (thrown) {
