@@ -1,19 +1,21 @@
-import { DIGEST_SHOWN, type ExitCode, exitCodeOf, LernieError, type RunEvent } from "@lernie/contract";
+import { DIGEST_SHOWN, EXIT, type ExitCode, exitCodeOf, LernieError, type RunEvent } from "@lernie/contract";
+import { shellQuoted } from "../control/ask.ts";
 import { type DriveEnd, type DriveOptions, drive } from "../drive/drive.ts";
 import type { DriveContext } from "../drive/session.ts";
 import type { Output } from "./output.ts";
 import { printable } from "./printable.ts";
 
-/** What a person is told when a drive rests before a final answer, or undefined. */
-const endMessage = (agent: string, end: DriveEnd): string | undefined => {
-	const reason = printable(end.message ?? "");
+/** What a person is told when a drive rests before a final answer, with the command that goes on; or undefined. */
+const endMessage = (workspace: string, agent: string, end: DriveEnd): string | undefined => {
+	const lernie = `lernie -w ${shellQuoted(workspace)}`;
+	if (end.state === "running") return `another process drives ${agent}`;
 	switch (end.exit) {
-		case 10:
-			return `HELD: ${reason}. \`lernie held\` shows the call and how to answer; then \`lernie advance ${agent}\` goes on`;
-		case 12:
-			return `LIMIT: ${reason}. A message to the agent starts a new count: \`lernie message ${agent} "go on"\``;
-		case 14:
-			return `CONTROL FAULT: ${reason}. The call did not run. Repair the control, then \`lernie advance ${agent}\` asks it again`;
+		case EXIT.held:
+			return `HELD. \`${lernie} held\` shows the call and how to answer; then \`${lernie} advance ${agent}\` goes on`;
+		case EXIT.limit:
+			return `LIMIT: ${printable(end.message ?? "")}. \`${lernie} message ${agent} "go on"\``;
+		case EXIT.controlFault:
+			return `The call did not run. Repair the control, then \`${lernie} advance ${agent}\` asks it again`;
 		default:
 			return undefined;
 	}
@@ -29,7 +31,7 @@ export const driveAndReport = async (
 	try {
 		const end = await drive(context, options);
 		render({ type: "end", state: end.state, exit: end.exit });
-		const message = endMessage(options.agent, end);
+		const message = endMessage(context.layout.root, options.agent, end);
 		if (message !== undefined) output.say(message);
 		return end.exit;
 	} catch (thrown) {

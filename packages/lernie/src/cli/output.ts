@@ -4,7 +4,10 @@ import { EXIT, type ExitCode, exitCodeOf, faultOf } from "@lernie/contract";
 export interface Output {
 	readonly json: boolean;
 	readonly product: (text: string) => void;
+	/** A line to stderr. */
 	readonly say: (text: string) => void;
+	/** Text to stderr as it comes. */
+	readonly prose: (text: string) => void;
 }
 
 /** Both streams, written as they come. When the reader goes away, as `head` does, the verb goes on unheard: a drive is not ended by it. */
@@ -21,6 +24,7 @@ export const createOutput = (json: boolean): Output => {
 			if (!gone) process.stdout.write(text);
 		},
 		say: (text) => process.stderr.write(`${text}\n`),
+		prose: (text) => process.stderr.write(text),
 	};
 };
 

@@ -18,15 +18,16 @@ const WORDS: Readonly<Record<(RunEvent & { type: "verdict" })["verdict"], string
 };
 
 /**
- * Shows a drive while it runs. With `--json` every event is a line on stdout; else the assistant's text, and only it,
- * goes to stdout, and one line a tool call to stderr.
+ * Shows a drive while it runs. With `--json` every event is a line on stdout; else one line a tool call goes to stderr, and
+ * the assistant's text to stdout where it is the verb's product, else to stderr too.
  */
 export const createRenderer = (output: Output, textToStdout: boolean): ((event: RunEvent) => void) => {
 	if (output.json) return (event) => output.product(`${runEventToJson(event)}\n`);
 	const calls = new Map<string, string>();
 	let open = false;
+	const write = textToStdout ? output.product : output.prose;
 	const closeText = (): void => {
-		if (open) output.product("\n");
+		if (open) write("\n");
 		open = false;
 	};
 	return (event) => {
@@ -35,14 +36,15 @@ export const createRenderer = (output: Output, textToStdout: boolean): ((event: 
 			case "agent":
 				return output.say(`agent ${event.id} ${event.name}`);
 			case "text":
-				if (textToStdout) output.product(event.text);
-				open = textToStdout && !event.text.endsWith("\n");
+				write(event.text);
+				open = !event.text.endsWith("\n");
 				return;
 			case "call":
 				calls.set(event.id, `${printable(event.name)} ${excerpt(event.input, SHOWN)}`);
 				return;
 			case "verdict": {
-				const reason = event.reason === null ? "" : `: ${excerpt(event.reason, SHOWN * 2)}`;
+				const why = event.reason?.replace(/^control fault: /, "") ?? "";
+				const reason = event.reason === null ? "" : `: ${excerpt(why, SHOWN * 2)}`;
 				return output.say(`  ${calls.get(event.id) ?? printable(event.id)}  ${WORDS[event.verdict]}${reason}`);
 			}
 			case "result":

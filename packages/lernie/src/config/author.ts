@@ -5,7 +5,7 @@ import type { Effects } from "../workspace/effects.ts";
 import type { Roots } from "../workspace/roots.ts";
 import { checkControlName, checkControlPlacement } from "./control-placement.ts";
 import { describeAll } from "./describe.ts";
-import { plannedFiles } from "./files.ts";
+import { type ConfigFiles, plannedFiles } from "./files.ts";
 import { checkManifest, checkVersion } from "./load.ts";
 import { snapshotPools } from "./pools.ts";
 import { readProvidersFile, readRole } from "./roles.ts";
@@ -40,34 +40,41 @@ const notCreated = (name: string, why: string): LernieError =>
 	new LernieError("CONFIG", `config/${name} was not created: ${why}`, { name });
 
 /**
- * Completes the files with a snapshot of the operator's pools, loads everything that a drive would load, for every role,
- * and throws as it would (DESIGN D18). Writes nothing.
+ * Loads everything that a drive would load, for every role, and throws as it would (DESIGN D18); beyond that, a tool that
+ * nothing describes. Which model rows this machine has is not looked at.
  */
-export const checkConfig = async (files: Files, { roots, workspace, builtinTools }: CheckOptions): Promise<Files> => {
-	const complete = new Map([...files, ...(await snapshotPools(roots))]);
-	const planned = plannedFiles(complete);
-	await checkVersion(planned);
-	const providers = await readProvidersFile(planned);
-	const roles = await Promise.all(Object.keys(providers.roles).map((name) => readRole(planned, providers, name)));
-	const { control } = completeWorkflow(await readWorkflowFile(planned), roots);
+export const checkFiles = async (
+	files: ConfigFiles,
+	{ roots, workspace, builtinTools }: CheckOptions,
+): Promise<void> => {
+	await checkVersion(files);
+	const providers = await readProvidersFile(files);
+	const roles = await Promise.all(Object.keys(providers.roles).map((name) => readRole(files, providers, name)));
+	const { control } = completeWorkflow(await readWorkflowFile(files), roots);
 	if (control.kind === "command") {
 		checkControlName(control.command, roots.config);
 		await checkControlPlacement(control.command, workspace);
 	}
-	await checkManifest(planned);
-	const described = await describeAll(planned);
+	await checkManifest(files);
+	const described = await describeAll(files);
 	for (const { name, tools } of roles) {
 		const unknown = tools.find((tool) => !described.has(tool) && !builtinTools.includes(tool));
 		if (unknown === undefined) continue;
 		const known = [...new Set([...builtinTools, ...described.keys()])].sort();
 		const what = `roles.${name}.tools: there is no tool ${JSON.stringify(unknown)}`;
-		throw new LernieError("CONFIG", `${planned.label("providers.yaml")}: ${what}; described are ${known.join(", ")}`, {
+		throw new LernieError("CONFIG", `${files.label("providers.yaml")}: ${what}; described are ${known.join(", ")}`, {
 			file: "providers.yaml",
 			key: `roles.${name}.tools`,
 			tool: unknown,
 			known,
 		});
 	}
+};
+
+/** Completes the files with a snapshot of the operator's pools and checks them (`checkFiles`). Writes nothing. */
+export const checkConfig = async (files: Files, options: CheckOptions): Promise<Files> => {
+	const complete = new Map([...files, ...(await snapshotPools(options.roots))]);
+	await checkFiles(plannedFiles(complete), options);
 	return complete;
 };
 

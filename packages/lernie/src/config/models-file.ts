@@ -38,7 +38,7 @@ export const readModelRows = async (roots: Roots): Promise<ModelRows> => {
 };
 
 /** Names of the rows that exist here, the built-in one among them. */
-const rowNames = ({ rows }: ModelRows): readonly string[] => [...new Set([BUILT_IN, ...rows.keys()])].sort();
+export const rowNames = ({ rows }: ModelRows): readonly string[] => [...new Set([BUILT_IN, ...rows.keys()])].sort();
 
 const later = ({ file }: ModelRows, row: string, what: string): LernieError =>
 	new LernieError(

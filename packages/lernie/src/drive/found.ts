@@ -39,7 +39,7 @@ export interface Founded {
 }
 
 /** The roles a person starts are workers (CONTRACTS §8). */
-const ROOT_ROLE = "worker";
+export const ROOT_ROLE = "worker";
 
 const governingCommit = async (context: DriveContext, name: string): Promise<Oid> => {
 	// Looked for among those that exist: a name that can be none is one nobody has, and no question for git.

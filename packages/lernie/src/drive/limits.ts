@@ -29,9 +29,9 @@ export const exhausted = (
 	used: { readonly modelCalls: number; readonly milliseconds: number },
 ): string | undefined => {
 	if (limits.steps !== undefined && used.modelCalls >= limits.steps)
-		return `${used.modelCalls} of ${limits.steps} model calls since the last message of a person are used`;
+		return `${used.modelCalls} of ${limits.steps} model calls since the last message of a person are used; a message starts a new count`;
 	if (limits.minutes !== undefined && used.milliseconds >= limits.minutes * 60_000)
-		return `this drive ran for its ${limits.minutes} minutes`;
+		return `this drive ran for its ${limits.minutes} minutes; the next drive has its own`;
 	return undefined;
 };
 

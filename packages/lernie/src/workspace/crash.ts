@@ -44,6 +44,8 @@ export const createCrashPoints = (env: Readonly<Record<string, string | undefine
 	if (!CRASH_SITES.some((known) => known === site))
 		throw new LernieError("USAGE", `${ENV.crashAt}: there is no crash site ${JSON.stringify(site)}`);
 	let left = count === undefined ? 1 : Number(count);
+	if (!Number.isInteger(left) || left < 1)
+		throw new LernieError("USAGE", `${ENV.crashAt}: ${JSON.stringify(count)} is not a count`);
 	return (passed) => {
 		if (passed !== site) return;
 		left -= 1;

@@ -52,6 +52,7 @@ export const checkName = (name: string, taken: ReadonlySet<string>): void => {
 	if (name === "" || name === "." || name === "..") refuse("it is not a word");
 	if (/[\s/\\\0]/.test(name)) refuse("it holds a blank, a slash or a NUL");
 	if (name.startsWith("-")) refuse("it begins like a flag");
+	if (/[\p{Cc}\p{Cf}\p{Zs}\p{Zl}\p{Zp}\p{Cs}]/u.test(name)) refuse("it holds a character that cannot be seen");
 	if (Buffer.byteLength(name) > 100) refuse("it is longer than 100 bytes");
 	if (/^\d{8}T\d{6}Z$/.test(name.split("-")[0] ?? "")) refuse("it begins like an agent id");
 	if (taken.has(name)) refuse("another agent has it");

@@ -101,9 +101,7 @@ export const appendDriverRecord = (layout: Layout, agent: string, record: Driver
 	appendFileSync(driverLogPath(layout, agent), `${JSON.stringify(record)}\n`);
 };
 
-/** The record of the last drive that ended with a non-zero code, if the log ends in one. */
-export const readDriverRecord = (layout: Layout, agent: string): DriverRecord | undefined => {
-	const line = (readRegular(driverLogPath(layout, agent)) ?? "").trimEnd().split("\n").at(-1) ?? "";
+const readRecordLine = (line: string): DriverRecord | undefined => {
 	if (!line.startsWith("{")) return undefined;
 	try {
 		return JSON.parse(line) as DriverRecord;
@@ -111,4 +109,11 @@ export const readDriverRecord = (layout: Layout, agent: string): DriverRecord | 
 		if (thrown instanceof SyntaxError) return undefined;
 		throw thrown;
 	}
+};
+
+/** The record of the last drive that ended with a non-zero code. What a detached drive said to people lies between records. */
+export const readDriverRecord = (layout: Layout, agent: string): DriverRecord | undefined => {
+	const lines = (readRegular(driverLogPath(layout, agent)) ?? "").split("\n");
+	const at = lines.findLastIndex((line) => readRecordLine(line) !== undefined);
+	return at === -1 ? undefined : readRecordLine(lines[at] ?? "");
 };

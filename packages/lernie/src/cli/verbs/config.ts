@@ -1,8 +1,12 @@
 import { CONFIG_REF_ROOT, EXIT, type ExitCode, LernieError } from "@lernie/contract";
+import { checkFiles } from "../../config/author.ts";
 import { effectiveConfig, isUncontrolled } from "../../config/effective.ts";
+import { committedFiles } from "../../config/files.ts";
 import { loadConfig } from "../../config/load.ts";
+import { ROOT_ROLE } from "../../drive/found.ts";
 import type { DriveContext } from "../../drive/session.ts";
 import type { Oid } from "../../git/types.ts";
+import { shippedTools } from "../../tools/definitions.ts";
 import { printDocument } from "../output.ts";
 import { inWorkspace, type World } from "../world.ts";
 
@@ -42,16 +46,25 @@ export const configShow = async (world: World, name: string): Promise<ExitCode> 
 		return EXIT.done;
 	});
 
+/** Loads one configuration for every role of it; an error says which configuration it is in. */
+const checkBranch = async ({ repo, roots, effects, layout }: DriveContext, { name, commit }: Branch): Promise<void> => {
+	const workspace = layout.root;
+	try {
+		await checkFiles(committedFiles(repo, commit), { roots, workspace, builtinTools: [...shippedTools.keys()] });
+		const options = { roots, env: effects.env, workspace };
+		const { roles } = await loadConfig(repo, commit, { ...options, role: ROOT_ROLE });
+		for (const role of roles) await loadConfig(repo, commit, { ...options, role });
+	} catch (thrown) {
+		if (!(thrown instanceof LernieError)) throw thrown;
+		throw new LernieError(thrown.code, `config/${name}: ${thrown.message}`, { ...thrown.data, name }, thrown);
+	}
+};
+
 /** `config check [name]`: loads a configuration, or every one, as a drive would; the first error ends it. */
 export const configCheck = async (world: World, name: string | undefined): Promise<ExitCode> =>
 	inWorkspace(world, async (context) => {
-		const { roots, effects, layout, repo } = context;
 		const checked = name === undefined ? await branches(context) : [await branchOf(context, name)];
-		for (const { commit } of checked) {
-			const options = { roots, env: effects.env, workspace: layout.root };
-			const { roles } = await loadConfig(repo, commit, { ...options, role: "worker" });
-			for (const role of roles) await loadConfig(repo, commit, { ...options, role });
-		}
+		for (const branch of checked) await checkBranch(context, branch);
 		const lines = checked.map((branch) => `config/${branch.name} ${branch.commit.slice(0, 12)} loads`);
 		printDocument(world.output, { checked: checked.map((branch) => ({ ...branch, ok: true })) }, lines.join("\n"));
 		return EXIT.done;

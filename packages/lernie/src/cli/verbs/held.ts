@@ -1,6 +1,6 @@
 import { EXIT, type ExitCode } from "@lernie/contract";
 import { loadWorkflow } from "../../config/load.ts";
-import { approvalCommand } from "../../control/ask.ts";
+import { approvalCommand, shellQuoted } from "../../control/ask.ts";
 import { readTip } from "../../drive/facts.ts";
 import { type HeldCall, listHeld } from "../../drive/held.ts";
 import type { DriveContext } from "../../drive/session.ts";
@@ -12,7 +12,7 @@ const heldToJson = ({ input, ...call }: HeldCall): string => `${JSON.stringify(c
 
 /** How a person answers: known only for the control that ships; others have their own way. */
 const answerOf = async (world: World, context: DriveContext, call: HeldCall): Promise<string> => {
-	const go = `lernie -w ${context.layout.root} advance ${call.agent}`;
+	const go = `lernie -w ${shellQuoted(context.layout.root)} advance ${call.agent}`;
 	if (call.kind === "fault") return `repair the control, then: ${go}`;
 	const { facts } = await readTip(context.repo, call.agent);
 	// Listing what is held must work whatever became of the configuration.

@@ -1,4 +1,4 @@
-import { type Block, EXIT, type ExitCode, TRAILER } from "@lernie/contract";
+import { type Block, EXIT, type ExitCode, LernieError, TRAILER } from "@lernie/contract";
 import { isUncontrolled } from "../../config/effective.ts";
 import { readTip } from "../../drive/facts.ts";
 import type { DriveContext } from "../../drive/session.ts";
@@ -27,7 +27,7 @@ interface LogEntry {
 const blockLines = (block: Block): readonly string[] => {
 	switch (block.type) {
 		case "text":
-			return excerptLines(block.text, LINES);
+			return block.text.split("\n").map(printable);
 		case "tool_use":
 			return [`→ ${printable(block.name)} ${excerpt(block.input, SHOWN)}`];
 		case "tool_result": {
@@ -67,7 +67,7 @@ const readLogEntry = async ({ repo }: DriveContext, ref: EntryRef, made: Committ
 	const base = { number, side, origin, commit: made?.commit ?? null, verdict: made?.verdict ?? null };
 	if (side === "user") {
 		const text = messageBody(await readMessage(repo, ref));
-		return { ...base, json: JSON.stringify([{ type: "text", text }]), lines: excerptLines(text, LINES) };
+		return { ...base, json: JSON.stringify([{ type: "text", text }]), lines: text.split("\n").map(printable) };
 	}
 	const { blocks } = await readBlocks(repo, ref);
 	const raw = (await repo.blob(ref.oid)).toString("utf8");
@@ -83,6 +83,10 @@ export const log = async (world: World, address: string | undefined): Promise<Ex
 		const { repo } = context;
 		const agents = await listAgents(repo);
 		const only = agents.length === 1 ? agents[0]?.id : undefined;
+		if (address === undefined && only === undefined)
+			throw new LernieError("ADDRESS", `${agents.length} agents: name one. \`lernie ls\` shows them`, {
+				agents: agents.length,
+			});
 		const agent = address === undefined && only !== undefined ? only : await findAgent(repo, address ?? "");
 		const { commit, facts } = await readTip(repo, agent);
 		const made = await commitsByEntry(context, commit.oid);

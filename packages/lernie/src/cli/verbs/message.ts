@@ -21,6 +21,10 @@ export const message = async (world: World, address: string, text: string): Prom
 			world.output.say(
 				`note: the last drive of ${id} failed: ${before.last_error?.message ?? "its model call ended in an error"}`,
 			);
+		if (!world.output.json)
+			world.output.say(
+				`left for ${sent.agent}, ${sent.started ? "which goes on in the background" : "which is being driven"}; see \`lernie log\``,
+			);
 		printDocument(world.output, { agent: sent.agent, started: sent.started }, "");
 		return EXIT.done;
 	});

@@ -1,12 +1,14 @@
-import { existsSync, readdirSync, rmSync, statSync } from "node:fs";
+import { accessSync, constants, existsSync, readdirSync, rmSync, statSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { ENV, EXIT, type ExitCode, LernieError } from "@lernie/contract";
+import { ENV, EXIT, type ExitCode, errnoOf, LernieError } from "@lernie/contract";
 import { authorConfig, checkConfig } from "../../config/author.ts";
+import { readModelRows, rowNames } from "../../config/models-file.ts";
 import { type Template, templateFiles } from "../../config/template.ts";
 import { initRepo, openRepo } from "../../git/repo.ts";
 import { shippedTools } from "../../tools/definitions.ts";
 import { makeDirectory } from "../../workspace/durable.ts";
 import { layoutOf } from "../../workspace/layout.ts";
+import type { Roots } from "../../workspace/roots.ts";
 import { printDocument } from "../output.ts";
 import type { World } from "../world.ts";
 
@@ -28,6 +30,26 @@ const splitModel = (given: string): { provider: string; model: string } => {
 	return { provider: given.slice(0, slash), model: given.slice(slash + 1) };
 };
 
+/** A control that was named here has to be there; one that goes missing later is a fault of its consult. */
+const checkControl = (control: string): void => {
+	try {
+		accessSync(control, constants.X_OK);
+	} catch (thrown) {
+		const why = errnoOf(thrown) === "ENOENT" ? "no such file" : "not an executable file";
+		throw new LernieError("REFUSED", `--control ${control}: ${why}. Give a program, or \`none\``, { control });
+	}
+};
+
+const checkRow = async (row: string, roots: Roots): Promise<void> => {
+	const rows = rowNames(await readModelRows(roots));
+	if (rows.includes(row)) return;
+	throw new LernieError(
+		"PROVIDER_UNKNOWN",
+		`--model: there is no model row ${JSON.stringify(row)}. There are ${rows.join(", ")}`,
+		{ row, rows },
+	);
+};
+
 const checkDestination = (path: string): void => {
 	const stat = statSync(path, { throwIfNoEntry: false });
 	if (stat === undefined) return;
@@ -42,6 +64,8 @@ const chooseFiles = async (world: World, flags: NewFlags): Promise<Template["fil
 	const { roots, effects } = world;
 	const control =
 		flags.control === undefined || flags.control === "none" ? flags.control : resolve(world.cwd, flags.control);
+	if (control !== undefined && control !== "none") checkControl(control);
+	if (flags.model !== undefined) await checkRow(splitModel(flags.model).provider, roots);
 	const given = {
 		roots,
 		...(flags.model === undefined ? {} : { model: splitModel(flags.model) }),
