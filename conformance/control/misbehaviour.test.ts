@@ -50,7 +50,7 @@ for (const one of misbehaviours)
 				expect(reason).toMatch(/^control fault: /);
 				expect(reason).toContain(one.detail);
 				expect(reason).toContain(ws.path("control"));
-				expect(ran.stderr).toContain("CONTROL FAULT: control fault: ");
+				expect(ran.stderr).toMatch(/^control fault: control ".*" could not judge the call of "/m);
 			}
 			expect(ws.mark(held.agent)?.since).toBe(since);
 			expect(ticks(ws)).toEqual([]);

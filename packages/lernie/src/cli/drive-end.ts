@@ -8,14 +8,15 @@ import { printable } from "./printable.ts";
 /** What a person is told when a drive rests before a final answer, with the command that goes on; or undefined. */
 const endMessage = (workspace: string, agent: string, end: DriveEnd): string | undefined => {
 	const lernie = `lernie -w ${shellQuoted(workspace)}`;
+	const reason = printable(end.message ?? "");
 	if (end.state === "running") return `another process drives ${agent}`;
 	switch (end.exit) {
 		case EXIT.held:
-			return `HELD. \`${lernie} held\` shows the call and how to answer; then \`${lernie} advance ${agent}\` goes on`;
+			return `HELD: ${reason}. \`${lernie} held\` shows the call and how to answer; then \`${lernie} advance ${agent}\` goes on`;
 		case EXIT.limit:
-			return `LIMIT: ${printable(end.message ?? "")}. \`${lernie} message ${agent} "go on"\``;
+			return `LIMIT: ${reason}. \`${lernie} message ${agent} "go on"\``;
 		case EXIT.controlFault:
-			return `The call did not run. Repair the control, then \`${lernie} advance ${agent}\` asks it again`;
+			return `${reason}. Repair the control, then \`${lernie} advance ${agent}\` asks it again`;
 		default:
 			return undefined;
 	}

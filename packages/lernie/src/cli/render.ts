@@ -43,8 +43,9 @@ export const createRenderer = (output: Output, textToStdout: boolean): ((event: 
 				calls.set(event.id, `${printable(event.name)} ${excerpt(event.input, SHOWN)}`);
 				return;
 			case "verdict": {
-				const why = event.reason?.replace(/^control fault: /, "") ?? "";
-				const reason = event.reason === null ? "" : `: ${excerpt(why, SHOWN * 2)}`;
+				// A parked call ends the drive, and what is said then gives the reason.
+				const parked = event.verdict === "hold" || event.verdict === "fault";
+				const reason = event.reason === null || parked ? "" : `: ${excerpt(event.reason, SHOWN * 2)}`;
 				return output.say(`  ${calls.get(event.id) ?? printable(event.id)}  ${WORDS[event.verdict]}${reason}`);
 			}
 			case "result":
