@@ -124,6 +124,29 @@ const plan = async (context: DriveContext, founding: Founding): Promise<Plan> =>
 	return { commit, config, name: founding.name ?? mintName(taken, effects.random), cwd };
 };
 
+/** The first commit of an agent, on top of the configuration that governs it: what it is for and what it has. */
+const foundingCommit = (
+	batch: ObjectBatch,
+	agent: string,
+	{ goal, model, limits }: Founding,
+	{ commit, config, name, cwd }: Plan,
+	descriptions: readonly TreeEntry[],
+	at: Date,
+): Oid => {
+	const facts: AgentFacts = { role: config.role.name, config: commit, model, limits, cwd };
+	const file = (path: string, body: string): TreeEntry => ({
+		mode: "100644",
+		name: Buffer.from(path),
+		oid: batch.blob(body),
+	});
+	const entries = [file("goal.md", goal), file("soul.md", config.role.soul), file("name", `${name}\n`)];
+	if (descriptions.length > 0)
+		entries.push({ mode: "40000", name: Buffer.from("descriptions"), oid: batch.tree(descriptions) });
+	const trailers = [[TRAILER.format, String(DISK_FORMAT)] as const, ...factsTrailers(facts)];
+	const message = commitMessage(`step 001: dispatch [${agent}]`, trailers);
+	return batch.commit({ tree: batch.tree(entries), parents: [commit], message, at });
+};
+
 /**
  * Founds an agent: its inbox and lease, its first message, then one ref transaction at a finished commit, then its
  * directory (D4, CONTRACTS §7). A refusal leaves nothing behind. The caller drives with the lease it gets.
@@ -131,7 +154,8 @@ const plan = async (context: DriveContext, founding: Founding): Promise<Plan> =>
 export const found = async (context: DriveContext, founding: Founding): Promise<Founded> => {
 	const { repo, effects, layout } = context;
 	const batch = repo.batch();
-	const { commit, config, name, cwd } = await plan(context, founding);
+	const planned = await plan(context, founding);
+	const { commit, config, name, cwd } = planned;
 	const descriptions = await describeGrant(context, batch, commit, config.role.tools);
 	const agent = mintAgentId(effects.now(), effects.random);
 	const inbox = inboxDirectory(layout, agent);
@@ -141,29 +165,7 @@ export const found = async (context: DriveContext, founding: Founding): Promise<
 		throw new LernieError("LEASE", `agent ${agent}: somebody else holds the lease of a new agent`, { agent });
 	try {
 		deposit(layout, { agent, sender: PERSON, body: founding.goal }, effects);
-		const facts: AgentFacts = {
-			role: config.role.name,
-			config: commit,
-			model: founding.model,
-			limits: founding.limits,
-			cwd,
-		};
-		const files = { "goal.md": founding.goal, "soul.md": config.role.soul, name: `${name}\n` };
-		const tree = batch.tree([
-			...Object.entries(files).map(([path, body]) => ({
-				mode: "100644" as const,
-				name: Buffer.from(path),
-				oid: batch.blob(body),
-			})),
-			...(descriptions.length === 0
-				? []
-				: [{ mode: "40000" as const, name: Buffer.from("descriptions"), oid: batch.tree(descriptions) }]),
-		]);
-		const message = commitMessage(`step 001: dispatch [${agent}]`, [
-			[TRAILER.format, String(DISK_FORMAT)],
-			...factsTrailers(facts),
-		]);
-		const oid = batch.commit({ tree, parents: [commit], message, at: effects.now() });
+		const oid = foundingCommit(batch, agent, founding, planned, descriptions, effects.now());
 		const owner = batch.blob(ownerText(effects));
 		const moved = cwd === undefined ? undefined : batch.blob(cwd);
 		await batch.flush();
