@@ -3,7 +3,7 @@ import type { Repo } from "../git/repo.ts";
 import type { Oid, TreeEntry } from "../git/types.ts";
 import type { Effects } from "../workspace/effects.ts";
 import type { Roots } from "../workspace/roots.ts";
-import { checkControlName, checkControlPlacement } from "./control-placement.ts";
+import { checkControl } from "./control-placement.ts";
 import { describeAll } from "./describe.ts";
 import { type ConfigFiles, plannedFiles } from "./files.ts";
 import { checkManifest, checkVersion } from "./load.ts";
@@ -51,10 +51,7 @@ export const checkFiles = async (
 	const providers = await readProvidersFile(files);
 	const roles = await Promise.all(Object.keys(providers.roles).map((name) => readRole(files, providers, name)));
 	const { control } = completeWorkflow(await readWorkflowFile(files), roots);
-	if (control.kind === "command") {
-		checkControlName(control.command, roots.config);
-		await checkControlPlacement(control.command, workspace);
-	}
+	await checkControl(control, { roots, workspace });
 	await checkManifest(files);
 	const described = await describeAll(files);
 	for (const { name, tools } of roles) {

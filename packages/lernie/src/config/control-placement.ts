@@ -2,6 +2,8 @@ import { existsSync } from "node:fs";
 import { lstat, readlink } from "node:fs/promises";
 import { dirname, join, relative, resolve, sep } from "node:path";
 import { errnoOf, LernieError } from "@lernie/contract";
+import type { Roots } from "../workspace/roots.ts";
+import type { ControlConfig } from "./workflow.ts";
 
 /** More links than any honest path has; the kernel gives up at the same number. */
 const MAX_LINKS = 40;
@@ -75,11 +77,21 @@ export const checkControlPlacement = async (control: string, workspace: string, 
  * Refuses a control in the config root that is not there: a bare name is looked for there and never on `PATH` (D22), so
  * this is what a name from `PATH` comes to. Throws `CONFIG`.
  */
-export const checkControlName = (control: string, configRoot: string): void => {
+const checkControlName = (control: string, configRoot: string): void => {
 	if (dirname(control) !== configRoot || existsSync(control)) return;
 	throw new LernieError(
 		"CONFIG",
 		`tool_control.command: ${control}: no such file. a relative control is looked for in the config root and never on PATH; give an absolute path`,
 		{ key: "tool_control.command", control },
 	);
+};
+
+/** Refuses a control that cannot be used where the agent runs: both checks of above. Throws `CONFIG`. */
+export const checkControl = async (
+	control: ControlConfig,
+	{ roots, workspace, cwd }: { readonly roots: Roots; readonly workspace: string; readonly cwd?: string },
+): Promise<void> => {
+	if (control.kind === "none") return;
+	checkControlName(control.command, roots.config);
+	await checkControlPlacement(control.command, workspace, cwd);
 };

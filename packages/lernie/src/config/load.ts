@@ -2,7 +2,7 @@ import { LernieError } from "@lernie/contract";
 import { manifestSchema } from "@lernie/contract/config";
 import type { Oid } from "../git/types.ts";
 import type { Roots } from "../workspace/roots.ts";
-import { checkControlName, checkControlPlacement } from "./control-placement.ts";
+import { checkControl } from "./control-placement.ts";
 import { type ConfigFiles, committedFiles, type RecordReader } from "./files.ts";
 import { findRow, type ModelRows, readModelRows } from "./models-file.ts";
 import { checkModelName, type RoleConfig, readProvidersFile, readRole } from "./roles.ts";
@@ -83,10 +83,7 @@ export const loadConfig = async (repo: RecordReader, commit: Oid, options: LoadO
 	checkModelName(role.model);
 	findRow(rows, role.provider, options.env);
 	const workflow = completeWorkflow(await readWorkflowFile(files), options.roots);
-	if (workflow.control.kind === "command") {
-		checkControlName(workflow.control.command, options.roots.config);
-		await checkControlPlacement(workflow.control.command, options.workspace, options.cwd);
-	}
+	await checkControl(workflow.control, options);
 	await checkManifest(files);
 	return { commit, role, roles: Object.keys(providers.roles), workflow, rows };
 };

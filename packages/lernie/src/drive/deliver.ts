@@ -19,16 +19,9 @@ const depositTrailer = (file: string, body: Buffer): string => `${file} ${blobId
 export const removeDelivered = (session: Session, tip: Tip): void => {
 	const recorded = trailerValue(readTrailers(tip.commit.message), TRAILER.deposit);
 	if (recorded === undefined) return;
+	const file = recorded.slice(0, recorded.lastIndexOf(" "));
 	const inbox = inboxDirectory(session.layout, session.agent);
-	for (const { file } of listDeposits(inbox))
-		if (recorded === depositTrailer(file, readDeposit(inbox, file))) removeDeposit(inbox, file);
-};
-
-/** Removes the file that was just committed, and no other: names are used again once they are free. */
-const removeIfSame = ({ layout, agent, lease }: Session, file: string, body: Buffer): void => {
-	const inbox = inboxDirectory(layout, agent);
-	const there = listDeposits(inbox).some((deposit) => deposit.file === file);
-	if (there && lease.intact() && readDeposit(inbox, file).equals(body)) removeDeposit(inbox, file);
+	removeDeposit(inbox, file, (body) => recorded === depositTrailer(file, body));
 };
 
 /** Moves every deposit into the transcript, one commit each, and removes it before the next commit (CONTRACTS §7). */
@@ -53,7 +46,7 @@ export const deliver = async (
 			snapshot: false,
 		});
 		session.effects.crash("delivery.committed");
-		removeIfSame(session, file, body);
+		removeDeposit(inbox, file, (there) => session.lease.intact() && there.equals(body));
 		session.effects.crash("delivery.unlinked");
 		// Who watches sees why the agent speaks again; the answer before it ends there. The first message is what they typed.
 		if (number > 1) session.emit({ type: "notice", code: "DELIVERED", message: `delivered a message from ${sender}` });

@@ -1,10 +1,11 @@
 import { compactJson, LernieError, parseJsonText, type ToolDefinition } from "@lernie/contract";
 import { parse } from "yaml";
+import { SKILL_HEADS, TOOL_SCHEMAS } from "../config/describe.ts";
 import type { Repo } from "../git/repo.ts";
 import type { Oid } from "../git/types.ts";
 
-const schemaPath = (tool: string): string => `descriptions/tools/${tool}.json`;
-const skillPath = (tool: string): string => `descriptions/skills/${tool}.md`;
+const schemaPath = (tool: string): string => `${TOOL_SCHEMAS}/${tool}.json`;
+const skillPath = (tool: string): string => `${SKILL_HEADS}/${tool}.md`;
 
 const fault = (tool: string, path: string, why: string): LernieError =>
 	new LernieError("TOOLSET", `tool ${JSON.stringify(tool)}: ${path}: ${why}`, { tool, path });

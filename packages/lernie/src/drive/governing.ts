@@ -7,13 +7,23 @@ import { limitsInForce } from "./limits.ts";
 import type { Governing, Session } from "./session.ts";
 import { unrecordedPlace } from "./working-directory.ts";
 
+export interface ModelChoice {
+	readonly provider: string;
+	readonly model: string;
+}
+
+/** `<row>/<model>` at its first slash; undefined where one of the two is missing (CONTRACTS §2). */
+export const splitModel = (text: string): ModelChoice | undefined => {
+	const slash = text.indexOf("/");
+	const [provider, model] = [text.slice(0, slash), text.slice(slash + 1)];
+	return slash < 1 || model === "" ? undefined : { provider, model };
+};
+
 /** The model an agent was founded with, `<row>/<model>`, as the option of a load; it wins over the role's. */
-export const modelOption = (
-	model: string | undefined,
-): { readonly model?: { readonly provider: string; readonly model: string } } => {
+export const modelOption = (model: string | undefined): { readonly model?: ModelChoice } => {
 	if (model === undefined) return {};
-	const slash = model.indexOf("/");
-	return { model: { provider: model.slice(0, slash), model: model.slice(slash + 1) } };
+	const split = splitModel(model);
+	return split === undefined ? {} : { model: split };
 };
 
 const amount = (value: number | undefined, unit: string): string =>

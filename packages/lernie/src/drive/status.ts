@@ -1,4 +1,3 @@
-import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { type AgentState, EXIT, LernieError, markRef } from "@lernie/contract";
 import { type AgentRef, listAgents, readName } from "../workspace/address.ts";
@@ -6,6 +5,7 @@ import { parentOf } from "../workspace/ids.ts";
 import { listDeposits } from "../workspace/inbox.ts";
 import { inboxDirectory } from "../workspace/layout.ts";
 import { readHeld } from "../workspace/marks.ts";
+import { readRegular } from "../workspace/regular.ts";
 import { latestStep, readDriverRecord, readMeta, stepDirectory } from "../workspace/steps.ts";
 import { readTip } from "./facts.ts";
 import { ownerAlive } from "./owner.ts";
@@ -37,8 +37,7 @@ const foundedAt = (agent: string): string => {
 };
 
 const lastSegmentFailed = (response: string): boolean => {
-	if (!existsSync(response)) return false;
-	const lines = readFileSync(response, "utf8").split("\n").slice(0, -1);
+	const lines = (readRegular(response) ?? "").split("\n").slice(0, -1);
 	if (lines.at(-1) !== '{"type":"end"}') return false;
 	const start = lines.slice(0, -1).lastIndexOf('{"type":"end"}');
 	return lines.slice(start + 1).some((line) => line.startsWith('{"type":"error"'));

@@ -69,6 +69,7 @@ const recordConsult = (
 	call: ToolCall,
 	tool: ResolvedTool,
 	answer: Adjudication,
+	digest: string,
 ): void => {
 	if (answer.verdict === "none") return;
 	const { agent, layout, effects } = session;
@@ -76,7 +77,7 @@ const recordConsult = (
 	appendVerdict(stepDirectory(layout, agent, input.step), {
 		at: timestamp(effects.now()),
 		id: call.id,
-		digest: callDigest(call, { agent, role: input.config.role.name }),
+		digest,
 		verdict: answer.verdict,
 		reason,
 		ms: answer.ms,
@@ -119,8 +120,9 @@ const judge = async (session: Session, input: WindowInput, call: ToolCall): Prom
 		confined: CONFINED,
 		onGroup: (group) => recordConsultGroup(step, group),
 	});
-	recordConsult(session, input, call, tool, answer);
-	const judged = { digest: callDigest(call, caller), control: control.label, confined: CONFINED };
+	const digest = callDigest(call, caller);
+	recordConsult(session, input, call, tool, answer, digest);
+	const judged = { digest, control: control.label, confined: CONFINED };
 	switch (answer.verdict) {
 		case "fault":
 			return { kind: "park", by: "fault", reason: `control fault: ${answer.detail}` };

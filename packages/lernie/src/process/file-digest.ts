@@ -18,11 +18,12 @@ const hash = async (file: FileHandle): Promise<string> => {
 	}
 };
 
-const identityOf = async (file: FileHandle): Promise<{ key: string; changedMs: number }> => {
+const identityOf = async (file: FileHandle): Promise<{ key: string; changedMs: number; regular: boolean }> => {
 	const stat = await file.stat({ bigint: true });
 	return {
 		key: [stat.dev, stat.ino, stat.size, stat.mtimeNs, stat.ctimeNs].join(":"),
 		changedMs: Number(stat.ctimeMs),
+		regular: stat.isFile(),
 	};
 };
 
@@ -34,8 +35,8 @@ export const fileDigest = async (path: string): Promise<string> => {
 	// Not to block, and only a regular file: a pipe or a device has no end to wait for.
 	const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
 	try {
-		if (!(await file.stat()).isFile()) throw new Error(`${path} is not a regular file`);
-		const { key, changedMs } = await identityOf(file);
+		const { key, changedMs, regular } = await identityOf(file);
+		if (!regular) throw new Error(`${path} is not a regular file`);
 		const known = remembered.get(key);
 		if (known !== undefined) return known;
 		const digest = await hash(file);

@@ -82,10 +82,14 @@ export const deposit = (
 
 export const readDeposit = (inbox: string, file: string): Buffer => readFileSync(join(inbox, file));
 
-/** Removes a delivered message; one that is gone already is fine. */
-export const removeDeposit = (inbox: string, file: string): void => {
+/**
+ * Removes a message if it is the one that was delivered: names are used again once they are free, so its bytes decide. One
+ * that is gone already is fine.
+ */
+export const removeDeposit = (inbox: string, file: string, isDelivered: (body: Buffer) => boolean): void => {
+	const path = join(inbox, file);
 	try {
-		unlinkSync(join(inbox, file));
+		if (statSync(path).isFile() && isDelivered(readDeposit(inbox, file))) unlinkSync(path);
 	} catch (thrown) {
 		if (errnoOf(thrown) !== "ENOENT") throw thrown;
 	}

@@ -53,7 +53,7 @@ const checkBranch = async ({ repo, roots, effects, layout }: DriveContext, { nam
 		await checkFiles(committedFiles(repo, commit), { roots, workspace, builtinTools: [...shippedTools.keys()] });
 		const options = { roots, env: effects.env, workspace };
 		const { roles } = await loadConfig(repo, commit, { ...options, role: ROOT_ROLE });
-		for (const role of roles) await loadConfig(repo, commit, { ...options, role });
+		for (const role of roles) if (role !== ROOT_ROLE) await loadConfig(repo, commit, { ...options, role });
 	} catch (thrown) {
 		if (!(thrown instanceof LernieError)) throw thrown;
 		throw new LernieError(thrown.code, `config/${name}: ${thrown.message}`, { ...thrown.data, name }, thrown);

@@ -9,6 +9,7 @@ import { shippedTools } from "../../tools/definitions.ts";
 import { makeDirectory } from "../../workspace/durable.ts";
 import { layoutOf } from "../../workspace/layout.ts";
 import type { Roots } from "../../workspace/roots.ts";
+import { modelFlag } from "../model-flag.ts";
 import { printDocument } from "../output.ts";
 import type { World } from "../world.ts";
 
@@ -18,17 +19,6 @@ export interface NewFlags {
 }
 
 const SCRIPTED = { provider: "scripted", model: "scripted" } as const;
-
-const splitModel = (given: string): { provider: string; model: string } => {
-	const slash = given.indexOf("/");
-	if (slash < 1 || slash === given.length - 1)
-		throw new LernieError(
-			"ARGUMENT",
-			`--model ${given}: not a row and a model. Give <row>/<model>, such as scripted/demo`,
-			{ given },
-		);
-	return { provider: given.slice(0, slash), model: given.slice(slash + 1) };
-};
 
 /** A control that was named here has to be there; one that goes missing later is a fault of its consult. */
 const checkControl = (control: string): void => {
@@ -65,10 +55,11 @@ const chooseFiles = async (world: World, flags: NewFlags): Promise<Template["fil
 	const control =
 		flags.control === undefined || flags.control === "none" ? flags.control : resolve(world.cwd, flags.control);
 	if (control !== undefined && control !== "none") checkControl(control);
-	if (flags.model !== undefined) await checkRow(splitModel(flags.model).provider, roots);
+	const model = flags.model === undefined ? undefined : modelFlag(flags.model);
+	if (model !== undefined) await checkRow(model.provider, roots);
 	const given = {
 		roots,
-		...(flags.model === undefined ? {} : { model: splitModel(flags.model) }),
+		...(model === undefined ? {} : { model }),
 		...(control === undefined ? {} : { control }),
 	};
 	const { missing } = await templateFiles(given);

@@ -3,6 +3,7 @@ import { resolve } from "node:path";
 import { type ExitCode, LernieError } from "@lernie/contract";
 import { found } from "../../drive/found.ts";
 import { driveAndReport } from "../drive-end.ts";
+import { modelFlag } from "../model-flag.ts";
 import { createRenderer } from "../render.ts";
 import { inWorkspace, textArgument, type World } from "../world.ts";
 
@@ -23,18 +24,6 @@ const stepsLimit = (given: string): string => {
 	return `steps=${given}`;
 };
 
-const checkModel = (given: string): string => {
-	const slash = given.indexOf("/");
-	const model = given.slice(slash + 1);
-	if (slash < 1 || model === "" || model === "tool")
-		throw new LernieError(
-			"ARGUMENT",
-			`--model ${given}: not a row and a model. Give <row>/<model>, such as scripted/demo`,
-			{ given },
-		);
-	return given;
-};
-
 /** `run <text>`: founds an agent and drives it (DESIGN §6). */
 export const run = async (world: World, text: string, flags: RunFlags): Promise<ExitCode> => {
 	const { output } = world;
@@ -44,12 +33,13 @@ export const run = async (world: World, text: string, flags: RunFlags): Promise<
 	if (goal.trim() === "") throw new LernieError("ARGUMENT", "the text is empty: say what the agent is to do");
 	const cwd =
 		flags.here === true ? realpathSync(world.cwd) : flags.cwd === undefined ? undefined : resolve(world.cwd, flags.cwd);
+	if (flags.model !== undefined) modelFlag(flags.model);
 	const founding = {
 		goal,
 		config: flags.config,
 		limits: flags.maxSteps === undefined ? [] : [stepsLimit(flags.maxSteps)],
 		...(flags.name === undefined ? {} : { name: flags.name }),
-		...(flags.model === undefined ? {} : { model: checkModel(flags.model) }),
+		...(flags.model === undefined ? {} : { model: flags.model }),
 		...(cwd === undefined ? {} : { cwd }),
 	};
 	const render = createRenderer(output, true);
