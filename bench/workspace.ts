@@ -65,7 +65,8 @@ export const createBench = async ({ call, tools = {} }: BenchOptions): Promise<B
 		workspace: dir,
 		builtinTools: [...shippedTools.keys()],
 	});
-	const context = { layout, repo, roots, effects, emit: () => undefined };
+	const { signal: stop } = new AbortController();
+	const context = { layout, repo, roots, effects, stop, emit: () => undefined };
 	return {
 		context,
 		run: async (steps, emit) => {

@@ -19,6 +19,8 @@ export interface World {
 	readonly cwd: string;
 	readonly workspace: string | undefined;
 	readonly output: Output;
+	/** Fires when this process is told to stop; never for a verb that drives nothing. */
+	readonly stop: AbortSignal;
 	/** Absolute path of the control that ships until the real one does. */
 	readonly shippedControl: string;
 }
@@ -53,6 +55,7 @@ export const createWorld = (flags: { readonly workspace: string | undefined }, o
 			env,
 			self: { program: process.execPath, args: [launcher] },
 		},
+		stop: new AbortController().signal,
 		roots: findRoots(env),
 		cwd: process.cwd(),
 		workspace: flags.workspace,
@@ -70,7 +73,7 @@ export const inWorkspace = async <T>(
 	const layout = findWorkspace(world.workspace, world.effects.env, world.cwd);
 	const repo = openRepo(layout.repo);
 	try {
-		return await work({ layout, repo, roots: world.roots, effects: world.effects, emit });
+		return await work({ layout, repo, roots: world.roots, effects: world.effects, stop: world.stop, emit });
 	} finally {
 		await repo.close();
 	}

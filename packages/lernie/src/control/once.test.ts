@@ -212,7 +212,8 @@ describe("the consult", () => {
 	});
 
 	test("no control is not a pass", async () => {
-		const none = createControl({ kind: "none" }, { workspace, env: {}, effects: { crash: () => undefined } });
+		const context = { workspace, env: {}, effects: { crash: () => undefined }, track: () => () => undefined };
+		const none = createControl({ kind: "none" }, context);
 		expect(await none.adjudicate(QUESTION)).toEqual({ verdict: "none", ms: 0 });
 		expect(none.label).toBeUndefined();
 	});

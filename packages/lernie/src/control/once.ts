@@ -57,6 +57,7 @@ const consult = async (config: Command, context: ControlContext, question: Quest
 	const stdout = createLimit({ maxBytes: VERDICT_MAX_BYTES });
 	const stderr = createLimit({ maxBytes: STDERR_BYTES });
 	let group: ProcessRecord | undefined;
+	let forget = (): void => undefined;
 	const end = await runChild({
 		program: config.command,
 		args: [],
@@ -72,7 +73,7 @@ const consult = async (config: Command, context: ControlContext, question: Quest
 		stop: context.stop,
 		onSpawned: (pid) => {
 			group = processIdentity(pid);
-			question.onGroup(group);
+			if (group !== undefined) forget = context.track(group);
 			crash("consult.sent");
 		},
 	});
@@ -80,7 +81,7 @@ const consult = async (config: Command, context: ControlContext, question: Quest
 	const ruled = ruling(end, config, stdout, stderr);
 	// A control that failed must not go on acting in the background.
 	if (ruled.verdict === "fault" && group !== undefined) await endGroup(group, GRACE_MS);
-	question.onGroup(undefined);
+	forget();
 	return { ...ruled, ms: end.ms };
 };
 

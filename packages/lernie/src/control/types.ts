@@ -1,6 +1,7 @@
-import type { Caller, ProcessRecord, ToolCall } from "@lernie/contract";
+import type { Caller, ToolCall } from "@lernie/contract";
 import type { Environment } from "../process/environment.ts";
 import type { Effects } from "../workspace/effects.ts";
+import type { TrackGroup } from "../workspace/running.ts";
 
 export interface ControlContext {
 	/** Root of the workspace, absolute; a control runs there. */
@@ -8,6 +9,8 @@ export interface ControlContext {
 	/** The driver's environment; a control gets a closed list out of it. */
 	readonly env: Environment;
 	readonly effects: Pick<Effects, "crash">;
+	/** Told of each group that judges, so that it does not outlive a killed driver. */
+	readonly track: TrackGroup;
 	/** Ends a consult under way; its answer is then of no use to the caller. */
 	readonly stop?: AbortSignal | undefined;
 }
@@ -19,8 +22,6 @@ export interface Question {
 	readonly program: string;
 	readonly sha256: string | undefined;
 	readonly confined: boolean;
-	/** Told of the group that judges, as soon as there is one, and that it is gone. */
-	readonly onGroup: (group: ProcessRecord | undefined) => void;
 }
 
 /** `none`: there is no control, which is not a pass. `fault`: there is no verdict, so the call does not run (law 2). */

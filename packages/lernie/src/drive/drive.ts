@@ -19,6 +19,7 @@ import { appendDriverRecord } from "../workspace/steps.ts";
 import { closeControls } from "./governing.ts";
 import { type HopOutcome, hop } from "./hop.ts";
 import { takeOwnership } from "./owner.ts";
+import { endLeftPrograms } from "./recover.ts";
 import type { DriveContext, Session } from "./session.ts";
 import { createTranscriptCache } from "./transcript-state.ts";
 
@@ -46,7 +47,9 @@ const openSession = async (context: DriveContext, agent: string, lease: Lease, k
 	const removed = await removeStaleLocks(context.repo.gitDir, refs);
 	for (const path of removed)
 		context.emit({ type: "notice", code: "LOCK_REMOVED", message: `removed ${path}, left by a git that was killed` });
-	return { ...context, ...kept, agent, lease, owner: await takeOwnership(context.repo, agent, context.effects) };
+	const owner = await takeOwnership(context.repo, agent, context.effects);
+	await endLeftPrograms({ layout: context.layout, agent });
+	return { ...context, ...kept, agent, lease, owner };
 };
 
 const endOf = (outcome: HopOutcome): DriveEnd => {

@@ -96,9 +96,13 @@ interface Plan {
 }
 
 /** A model that cannot even be set up is a refusal here, not a failed call later. */
-const checkAdapter = async ({ effects }: DriveContext, { role, rows }: LoadedConfig): Promise<void> => {
+const checkAdapter = async ({ effects, layout }: DriveContext, { role, rows }: LoadedConfig): Promise<void> => {
 	try {
-		await createAdapter(role.provider, rows, effects.env).check();
+		await createAdapter(role.provider, rows, {
+			env: effects.env,
+			workspace: layout.root,
+			track: () => () => undefined,
+		}).check();
 	} catch (thrown) {
 		if (!(thrown instanceof LernieError) || thrown.code !== "MODEL_SCRIPT") throw thrown;
 		throw new LernieError("CONFIG", thrown.message, thrown.data, thrown);

@@ -2,6 +2,7 @@ import { type LoadedConfig, loadConfig } from "../config/load.ts";
 import { createControl } from "../control/create.ts";
 import { createAdapter } from "../models/adapters.ts";
 import { readCwd } from "../workspace/marks.ts";
+import { trackGroups } from "../workspace/running.ts";
 import type { Tip } from "./facts.ts";
 import { limitsInForce } from "./limits.ts";
 import type { Governing, Session } from "./session.ts";
@@ -59,10 +60,11 @@ const load = async (session: Session, tip: Tip): Promise<Governing> => {
 		...(tip.facts.cwd === undefined ? {} : { cwd: tip.facts.cwd }),
 	});
 	announce(session, tip, config, cwd);
+	const place = { workspace: layout.root, env: effects.env, track: trackGroups(layout, agent) };
 	return {
 		config,
-		control: createControl(config.workflow.control, { workspace: layout.root, env: effects.env, effects }),
-		adapter: createAdapter(config.role.provider, config.rows, effects.env),
+		control: createControl(config.workflow.control, { ...place, effects, stop: session.stop }),
+		adapter: createAdapter(config.role.provider, config.rows, { ...place, agent }),
 	};
 };
 

@@ -11,7 +11,7 @@ import { readTip, type Tip } from "./facts.ts";
 import { governingOf } from "./governing.ts";
 import { exhausted, limitsInForce, markLimit } from "./limits.ts";
 import { isLive, sweepMark } from "./park.ts";
-import { emittingStep, endLeftConsult } from "./recover.ts";
+import { emittingStep } from "./recover.ts";
 import type { Session } from "./session.ts";
 import { settle } from "./settle.ts";
 import { runStep } from "./step.ts";
@@ -91,7 +91,6 @@ export const hop = async (session: Session): Promise<HopOutcome> => {
 	let tip = await readTip(session.repo, session.agent);
 	removeDelivered(session, tip);
 	let state = await stateAt(session, tip);
-	if (openCalls(state.window).length > 0) await endLeftConsult(session);
 	const standing = await readHeld(session.repo, session.agent);
 	if (standing !== undefined && isLive(standing.mark, state)) return resume(session, tip, state, standing);
 	await ensureDirectory(session, tip);

@@ -4,14 +4,8 @@ import { callDirectory, ENV, type ProcessRecord, type ToolUseBlock } from "@lern
 import { endGroup, findProcessesByEnvironment } from "../process/group.ts";
 import { callEnvironmentPrefix } from "../tools/call-environment.ts";
 import { readOpenCalls } from "../tools/record.ts";
-import {
-	latestStep,
-	readConsultGroup,
-	readMeta,
-	recordConsultGroup,
-	stepDirectory,
-	stepName,
-} from "../workspace/steps.ts";
+import { leftGroups } from "../workspace/running.ts";
+import { latestStep, readMeta, stepDirectory, stepName } from "../workspace/steps.ts";
 import { subjectOf } from "../workspace/trailers.ts";
 import { entryNumber } from "../workspace/transcript.ts";
 import type { Tip } from "./facts.ts";
@@ -41,13 +35,12 @@ export const mayHaveStarted = (session: Session, step: number | undefined, call:
 	step === undefined ||
 	existsSync(join(stepDirectory(session.layout, session.agent, step), "tools", callDirectory(call.id), "input.json"));
 
-/** Ends a control that a killed driver left in the middle of a consult; whatever it would answer, nobody hears it. */
-export const endLeftConsult = async ({ layout, agent }: Session): Promise<void> => {
-	const step = stepDirectory(layout, agent, latestStep(layout, agent));
-	const group = readConsultGroup(step);
-	if (group === undefined) return;
-	await endGroup(group, GRACE_MS);
-	recordConsultGroup(step, undefined);
+/** Ends the controls and model programs that a killed driver left; whatever they would answer, nobody hears it. */
+export const endLeftPrograms = async ({ layout, agent }: Pick<Session, "layout" | "agent">): Promise<void> => {
+	for (const { group, forget } of leftGroups(layout, agent)) {
+		if (group !== undefined) await endGroup(group, GRACE_MS);
+		forget();
+	}
 };
 
 /**

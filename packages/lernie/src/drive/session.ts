@@ -26,6 +26,8 @@ export interface DriveContext {
 	readonly roots: Roots;
 	readonly effects: Effects;
 	readonly emit: (event: RunEvent) => void;
+	/** Fires when this process is told to stop (CONTRACTS §1): from then on no tool, consult or model call starts. */
+	readonly stop: AbortSignal;
 	readonly host?: HostTools;
 }
 

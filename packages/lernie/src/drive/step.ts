@@ -62,6 +62,7 @@ export const runStep = async (
 		retry: config.workflow.retry,
 		effects,
 		context: { assistantEntries: state.assistantEntries, newest: state.newest },
+		stop: session.stop,
 		onText: (part) => session.emit({ type: "text", text: part }),
 		onRetry: ({ attempt, delayMs, error }) => session.emit({ type: "retry", attempt, delay_ms: delayMs, error }),
 	});

@@ -31,6 +31,7 @@ export const toolContext = async (
 		toolEnv: config.workflow.toolEnv,
 		bound: config.workflow.toolOutput,
 		effects,
+		stop: session.stop,
 		confirmStart: () => confirmOwner(session),
 		services: {
 			setCwd: async (path) => {

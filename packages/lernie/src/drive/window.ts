@@ -6,7 +6,7 @@ import { type ResolvedTool, resolveTool } from "../tools/resolve.ts";
 import { permitted, refusalOfUngranted } from "../tools/toolset.ts";
 import { timestamp } from "../workspace/effects.ts";
 import type { StandingMark } from "../workspace/marks.ts";
-import { appendVerdict, recordConsultGroup, stepDirectory, stepName } from "../workspace/steps.ts";
+import { appendVerdict, stepDirectory, stepName } from "../workspace/steps.ts";
 import type { Tip } from "./facts.ts";
 import { transact } from "./owner.ts";
 import { removeMark, writeMark } from "./park.ts";
@@ -111,14 +111,12 @@ const judge = async (session: Session, input: WindowInput, call: ToolCall): Prom
 		...(session.host === undefined ? {} : { host: session.host }),
 	});
 	const caller = { agent: session.agent, role: config.role.name };
-	const step = stepDirectory(session.layout, session.agent, input.step);
 	const answer = await control.adjudicate({
 		call,
 		caller,
 		program: tool.program,
 		sha256: tool.sha256,
 		confined: CONFINED,
-		onGroup: (group) => recordConsultGroup(step, group),
 	});
 	const digest = callDigest(call, caller);
 	recordConsult(session, input, call, tool, answer, digest);

@@ -1,4 +1,6 @@
 import type { ModelEvent, ModelRequest } from "@lernie/contract";
+import type { Environment } from "../process/environment.ts";
+import type { TrackGroup } from "../workspace/running.ts";
 
 /** What an adapter is told about the call beside the request. */
 export interface CallContext {
@@ -19,6 +21,18 @@ export interface AttemptContext extends CallContext {
 
 /** What an adapter yields: an event, or a line exactly as it was received, which is recorded as such before it is read. */
 export type StreamItem = ModelEvent | string;
+
+/** What the adapters of a drive are built with. */
+export interface AdapterPlace {
+	/** The driver's environment; a program that is a model gets a closed list out of it. */
+	readonly env: Environment;
+	/** Root of the workspace, absolute; such a program runs there. */
+	readonly workspace: string;
+	/** Whose calls it answers; absent where it is only checked, before there is an agent. */
+	readonly agent?: string;
+	/** Told of each group that is started, so that it does not outlive a killed driver. */
+	readonly track: TrackGroup;
+}
 
 /** One model row, ready for calls (DESIGN §9). */
 export interface ModelAdapter {

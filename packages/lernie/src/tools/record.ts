@@ -2,7 +2,7 @@ import { readdirSync, renameSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { callDirectory, errnoOf, LernieError, type ProcessRecord, type ToolCall } from "@lernie/contract";
 import { createDurableDeep } from "../workspace/durable.ts";
-import { readJsonFile } from "../workspace/regular.ts";
+import { readGroup } from "../workspace/running.ts";
 
 /** What `output.json` holds; a stream that was too large for it lies in a file beside it (CONTRACTS §7). */
 interface OutputRecord {
@@ -73,20 +73,10 @@ export const openRecord = async (stepDirectory: string, call: ToolCall): Promise
 export interface OpenCall {
 	readonly directory: string;
 	readonly input: boolean;
+	/** Undefined where it was not written, or not whole: recovery then finds the group by its environment. */
 	readonly process: ProcessRecord | undefined;
 	readonly output: boolean;
 }
-
-const readProcess = (path: string): ProcessRecord | undefined => {
-	// Not written, or not whole: recovery then finds the group by its environment.
-	const value = readJsonFile(path);
-	if (typeof value !== "object" || value === null) return undefined;
-	const pgid: unknown = Reflect.get(value, "pgid");
-	const start: unknown = Reflect.get(value, "start_time");
-	const boot: unknown = Reflect.get(value, "boot_id");
-	if (!Number.isSafeInteger(pgid) || typeof start !== "string" || typeof boot !== "string") return undefined;
-	return { pgid: Number(pgid), start_time: start, boot_id: boot };
-};
 
 const entriesOf = (path: string): string[] => {
 	try {
@@ -106,7 +96,7 @@ export const readOpenCalls = (stepDirectory: string): readonly OpenCall[] => {
 		return {
 			directory,
 			input: files.has("input.json"),
-			process: guarded(path, "the record of a call could not be read", () => readProcess(join(path, "process.json"))),
+			process: guarded(path, "the record of a call could not be read", () => readGroup(join(path, "process.json"))),
 			output: files.has("output.json"),
 		};
 	});

@@ -1,13 +1,6 @@
-import { appendFileSync, existsSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { appendFileSync, existsSync, mkdirSync, readdirSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import {
-	type DriverRecord,
-	errnoOf,
-	LernieError,
-	type ProcessRecord,
-	type StepMeta,
-	type VerdictRecord,
-} from "@lernie/contract";
+import { type DriverRecord, errnoOf, LernieError, type StepMeta, type VerdictRecord } from "@lernie/contract";
 import { type Layout, stepsDirectory } from "./layout.ts";
 import { readJsonFile, readRegular } from "./regular.ts";
 
@@ -67,23 +60,6 @@ export const readMeta = (step: string): StepMeta | undefined => {
 	const ended: unknown = Reflect.get(value, "ended_at");
 	if (typeof commit !== "string" || typeof started !== "string") return undefined;
 	return { commit, started_at: started, ...(typeof ended === "string" ? { ended_at: ended } : {}) };
-};
-
-const CONSULT = "consult.json";
-
-/** Keeps the group of a consult under way where the next drive finds it; without a group, the consult is over. */
-export const recordConsultGroup = (step: string, group: ProcessRecord | undefined): void => {
-	if (group === undefined) rmSync(join(step, CONSULT), { force: true });
-	else {
-		mkdirSync(step, { recursive: true });
-		writeFileSync(join(step, CONSULT), `${JSON.stringify(group)}\n`);
-	}
-};
-
-/** The group of a consult that nobody ended, if there is one. */
-export const readConsultGroup = (step: string): ProcessRecord | undefined => {
-	const value = readJsonFile(join(step, CONSULT));
-	return typeof value === "object" && value !== null ? (value as ProcessRecord) : undefined;
 };
 
 /** Appends one consult to the step's `verdicts.jsonl` (CONTRACTS §7). */
