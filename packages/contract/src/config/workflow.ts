@@ -27,6 +27,10 @@ const positive = (number: z.ZodNumber, what: string) => {
 	return z.union([number.positive({ error }), z.literal("unlimited")], { error });
 };
 
+/** What a timer of Node can still hold. */
+const SECONDS_MAX = 2_000_000;
+const seconds = z.number().positive().max(SECONDS_MAX);
+
 const outputBytes = z.int().min(0).max(OUTPUT_BOUND_MAX_BYTES);
 
 /** `workflow.yaml` (CONTRACTS §8): no key but these, and nothing that this version would not do. */
@@ -59,6 +63,8 @@ export const workflowSchema = closed(
 		}).optional(),
 		tool_output: closed({ head_bytes: outputBytes, tail_bytes: outputBytes }).optional(),
 		tool_env: envNames.optional(),
+		tool_timeout_seconds: seconds.optional(),
+		tool_grace_seconds: seconds.optional(),
 	},
 	{
 		events: NOT_IN_THIS_VERSION,
@@ -67,8 +73,6 @@ export const workflowSchema = closed(
 		verifier: NOT_IN_THIS_VERSION,
 		notify: NOT_IN_THIS_VERSION,
 		work: NOT_IN_THIS_VERSION,
-		tool_timeout_seconds: NOT_ENFORCED,
-		tool_grace_seconds: NOT_ENFORCED,
 	},
 );
 

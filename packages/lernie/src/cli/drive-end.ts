@@ -13,6 +13,8 @@ const endMessage = (workspace: string, agent: string, end: DriveEnd): string | u
 	switch (end.exit) {
 		case EXIT.held:
 			return `HELD: ${reason}. \`${lernie} held\` shows the call and how to answer; then \`${lernie} advance ${agent}\` goes on`;
+		case EXIT.stopped:
+			return `STOPPED: ${reason}. \`${lernie} advance ${agent}\` goes on; so does a message`;
 		case EXIT.limit:
 			return `LIMIT: ${reason}. \`${lernie} message ${agent} "go on"\``;
 		case EXIT.controlFault:

@@ -33,6 +33,7 @@ const addVerbs = (program: Command, choose: (verb: string, action: Action) => vo
 		.option("--cwd <dir>", "work in this directory, which is not recorded")
 		.option("--here", "work in the current directory, which is not recorded")
 		.option("--max-steps <n>", "model calls before it rests, or `unlimited`")
+		.option("--detach", "leave it to a driver of its own; its id goes to stdout")
 		.action((text, flags) => choose("run", async (world) => (await import("./verbs/run.ts")).run(world, text, flags)));
 	program
 		.command("message <agent> <text>")
@@ -40,6 +41,10 @@ const addVerbs = (program: Command, choose: (verb: string, action: Action) => vo
 		.action((agent, text) =>
 			choose("message", async (world) => (await import("./verbs/message.ts")).message(world, agent, text)),
 		);
+	program
+		.command("stop <agent>")
+		.description("stop the process that drives an agent; a message goes on with it")
+		.action((agent) => choose("stop", async (world) => (await import("./verbs/stop.ts")).stop(world, agent)));
 	program
 		.command("ls")
 		.description("the agents of the workspace and the state each is in")

@@ -19,8 +19,6 @@ export interface World {
 	readonly cwd: string;
 	readonly workspace: string | undefined;
 	readonly output: Output;
-	/** Fires when this process is told to stop; never for a verb that drives nothing. */
-	readonly stop: AbortSignal;
 	/** Absolute path of the control that ships until the real one does. */
 	readonly shippedControl: string;
 }
@@ -55,7 +53,6 @@ export const createWorld = (flags: { readonly workspace: string | undefined }, o
 			env,
 			self: { program: process.execPath, args: [launcher] },
 		},
-		stop: new AbortController().signal,
 		roots: findRoots(env),
 		cwd: process.cwd(),
 		workspace: flags.workspace,
@@ -64,16 +61,24 @@ export const createWorld = (flags: { readonly workspace: string | undefined }, o
 	};
 };
 
-/** Opens the workspace the flags name, for as long as `work` runs. `emit` gets what a drive tells. */
+/** What a verb that drives an agent adds to its context: where its events go, and what tells it to stop. */
+export interface Driving {
+	readonly emit: (event: RunEvent) => void;
+	readonly stop: AbortSignal;
+}
+
+const NOT_DRIVING: Driving = { emit: () => undefined, stop: new AbortController().signal };
+
+/** Opens the workspace the flags name, for as long as `work` runs. */
 export const inWorkspace = async <T>(
 	world: World,
 	work: (context: DriveContext) => Promise<T>,
-	emit: (event: RunEvent) => void = () => undefined,
+	driving: Driving = NOT_DRIVING,
 ): Promise<T> => {
 	const layout = findWorkspace(world.workspace, world.effects.env, world.cwd);
 	const repo = openRepo(layout.repo);
 	try {
-		return await work({ layout, repo, roots: world.roots, effects: world.effects, stop: world.stop, emit });
+		return await work({ layout, repo, roots: world.roots, effects: world.effects, ...driving });
 	} finally {
 		await repo.close();
 	}

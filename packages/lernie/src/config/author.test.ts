@@ -155,5 +155,7 @@ tool_output:
   head_bytes: 16384 # default
   tail_bytes: 16384 # default
 tool_env: [] # default
+tool_timeout_seconds: none # default
+tool_grace_seconds: 2 # default
 `);
 	}));

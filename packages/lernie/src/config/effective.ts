@@ -29,7 +29,7 @@ const workflowSettings = (file: unknown, workflow: Workflow): readonly Setting[]
 		value,
 		written: writtenAt(file, path),
 	});
-	const { control, sandbox, limits, retry, toolOutput, toolEnv } = workflow;
+	const { control, sandbox, limits, retry, toolOutput, toolEnv, toolTimeoutSeconds, toolGraceSeconds } = workflow;
 	const controlled =
 		control.kind === "none"
 			? [setting(["tool_control"], "none")]
@@ -51,6 +51,8 @@ const workflowSettings = (file: unknown, workflow: Workflow): readonly Setting[]
 		setting(["tool_output", "head_bytes"], toolOutput.headBytes),
 		setting(["tool_output", "tail_bytes"], toolOutput.tailBytes),
 		setting(["tool_env"], toolEnv),
+		setting(["tool_timeout_seconds"], toolTimeoutSeconds ?? "none"),
+		setting(["tool_grace_seconds"], toolGraceSeconds),
 	];
 };
 

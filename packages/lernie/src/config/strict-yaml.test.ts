@@ -54,8 +54,8 @@ test.each([
 	[`${none}compaction: {}\n`, "f:2:1: compaction: not in this version"],
 	[`${none}budgets: {}\n`, "f:2:1: budgets: not in this version: `limits` bounds a run"],
 	[`${none}verifier: {}\n`, "f:2:1: verifier: not in this version"],
-	[`${none}tool_timeout_seconds: 5\n`, "f:2:1: tool_timeout_seconds: not enforced yet"],
-	[`${none}tool_grace_seconds: 5\n`, "f:2:1: tool_grace_seconds: not enforced yet"],
+	[`${none}tool_timeout_seconds: 0\n`, "f:2:23: tool_timeout_seconds: must be more than 0, not 0"],
+	[`${none}tool_grace_seconds: 5000000\n`, "f:2:21: tool_grace_seconds: must be at most 2000000, not 5000000"],
 	[`${none}limits: {usd: 5}\n`, "f:2:10: limits.usd: not enforced yet"],
 	[`${none}sandbox: {mode: required}\n`, 'f:2:17: sandbox.mode: "required" is not enforced yet'],
 	[`${none}sandbox: {mode: auto, network: [x]}\n`, "f:2:23: sandbox.network: not enforced yet"],
@@ -89,7 +89,7 @@ test.each([
 	// What is fine.
 	[none, "ok"],
 	[
-		`${none}sandbox: {mode: off}\nlimits: {steps: unlimited, minutes: .5}\nretry: {max_attempts: 1, base_ms: 1, cap_ms: 1, jitter: 0}\ntool_output: {head_bytes: 0, tail_bytes: 0}\ntool_env: [A_1]\n`,
+		`${none}sandbox: {mode: off}\nlimits: {steps: unlimited, minutes: .5}\nretry: {max_attempts: 1, base_ms: 1, cap_ms: 1, jitter: 0}\ntool_output: {head_bytes: 0, tail_bytes: 0}\ntool_env: [A_1]\ntool_timeout_seconds: 0.5\ntool_grace_seconds: 5\n`,
 		"ok",
 	],
 	["tool_control: {command: x, mode: once, timeout_seconds: 0.5, env: [A]}", "ok"],

@@ -35,6 +35,10 @@ export interface Workflow {
 	readonly retry: RetryPolicy;
 	readonly toolOutput: { readonly headBytes: number; readonly tailBytes: number };
 	readonly toolEnv: readonly string[];
+	/** How long a call may take; undefined is without limit. */
+	readonly toolTimeoutSeconds: number | undefined;
+	/** From SIGTERM to SIGKILL, where a call has to be ended. */
+	readonly toolGraceSeconds: number;
 }
 
 export const WORKFLOW_FILE = "workflow.yaml";
@@ -47,6 +51,7 @@ const WORKFLOW_DEFAULTS = {
 	minutes: 240,
 	retry: { maxAttempts: 5, baseMs: 1000, capMs: 60_000, jitter: 0.2 },
 	outputBytes: 16_384,
+	graceSeconds: 2,
 } as const;
 
 const controlOf = (written: WorkflowFile["tool_control"], roots: Roots): ControlConfig => {
@@ -84,6 +89,8 @@ export const completeWorkflow = (file: WorkflowFile, roots: Roots): Workflow => 
 			tailBytes: file.tool_output?.tail_bytes ?? WORKFLOW_DEFAULTS.outputBytes,
 		},
 		toolEnv: file.tool_env ?? [],
+		toolTimeoutSeconds: file.tool_timeout_seconds,
+		toolGraceSeconds: file.tool_grace_seconds ?? WORKFLOW_DEFAULTS.graceSeconds,
 	};
 };
 

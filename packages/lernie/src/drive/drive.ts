@@ -18,8 +18,9 @@ import { acquireLease, type Lease } from "../workspace/lease.ts";
 import { appendDriverRecord } from "../workspace/steps.ts";
 import { closeControls } from "./governing.ts";
 import { type HopOutcome, hop } from "./hop.ts";
-import { takeOwnership } from "./owner.ts";
-import { endLeftPrograms } from "./recover.ts";
+import { wake } from "./launch.ts";
+import { readOwner, takeOwnership } from "./owner.ts";
+import { endBackground, endLeft } from "./recover.ts";
 import type { DriveContext, Session } from "./session.ts";
 import { createTranscriptCache } from "./transcript-state.ts";
 
@@ -40,15 +41,23 @@ export interface DriveEnd {
 const MARKS: readonly MarkKind[] = ["held", "cwd", "owner", "limit"];
 
 /** What one drive keeps from turn to turn: caches by content, and the controls it started. */
-type Kept = Pick<Session, "snapshots" | "transcripts" | "descriptions" | "lastStep" | "governing" | "startedAt">;
+type Kept = Pick<
+	Session,
+	"snapshots" | "transcripts" | "descriptions" | "lastStep" | "governing" | "startedAt" | "atStop"
+>;
 
-const openSession = async (context: DriveContext, agent: string, lease: Lease, kept: Kept): Promise<Session> => {
+const openSession = async (
+	context: DriveContext,
+	{ agent, oneHop }: DriveOptions,
+	lease: Lease,
+	kept: Kept,
+): Promise<Session> => {
 	const refs = [agentRef(agent), ...MARKS.map((kind) => markRef(kind, agent))];
 	const removed = await removeStaleLocks(context.repo.gitDir, refs);
 	for (const path of removed)
 		context.emit({ type: "notice", code: "LOCK_REMOVED", message: `removed ${path}, left by a git that was killed` });
 	const owner = await takeOwnership(context.repo, agent, context.effects);
-	await endLeftPrograms({ layout: context.layout, agent });
+	await endLeft({ layout: context.layout, agent }, oneHop);
 	return { ...context, ...kept, agent, lease, owner };
 };
 
@@ -58,12 +67,30 @@ const endOf = (outcome: HopOutcome): DriveEnd => {
 			return { state: outcome.answered ? "done" : "pending", exit: EXIT.done, message: undefined };
 		case "rest":
 			return { state: "done", exit: EXIT.done, message: undefined };
+		case "stopped":
+			return { state: "stopped", exit: EXIT.stopped, message: "told to stop" };
 		case "limit":
 			return { state: "limit", exit: EXIT.limit, message: outcome.why };
 		case "held":
 			return { state: "held", exit: outcome.by === "hold" ? EXIT.held : EXIT.controlFault, message: outcome.reason };
 		default:
 			return outcome satisfies never;
+	}
+};
+
+const BUSY_TRIES = 25;
+const BUSY_PAUSE_MS = 20;
+
+/**
+ * The lease of an agent, or undefined where another process drives it. Who only looks whether somebody does holds it for a
+ * moment too, and a drive must not give way to that; a driver has written itself in as the owner.
+ */
+const takeLease = async ({ layout, repo, effects }: DriveContext, agent: string): Promise<Lease | undefined> => {
+	const inbox = inboxDirectory(layout, agent);
+	for (let tries = 1; ; tries += 1) {
+		const lease = await acquireLease(inbox);
+		if (lease !== undefined || tries === BUSY_TRIES || (await readOwner(repo, agent))?.alive) return lease;
+		await effects.sleep(BUSY_PAUSE_MS);
 	}
 };
 
@@ -80,6 +107,7 @@ const runHops = async (session: Session, oneHop: boolean): Promise<HopOutcome> =
 
 const END_CODES: ReadonlyMap<ExitCode, string> = new Map([
 	[EXIT.held, "HELD"],
+	[EXIT.stopped, "STOPPED"],
 	[EXIT.limit, "LIMIT"],
 	[EXIT.controlFault, "CONTROL_FAULT"],
 ]);
@@ -90,16 +118,21 @@ const recordEnd = async (session: Session, code: string, message: string, exit: 
 };
 
 /**
- * Leaves the agent: the lease is dropped, then the inbox is looked at once more. Answers whether mail came in that nobody
- * has seen and that this process has to take care of (the release rule); after a single hop whoever asked for it goes on.
+ * Leaves the agent: the lease is dropped, then the inbox is looked at once more. Answers the lease again where mail came in
+ * that nobody has seen (the release rule); after a single hop whoever asked for it goes on. A process that was told to stop
+ * takes nothing on: mail that lay there by then waits, and for later mail another driver is started.
  */
 const release = async (session: Session, outcome: HopOutcome, oneHop: boolean): Promise<Lease | undefined> => {
-	const inbox = inboxDirectory(session.layout, session.agent);
-	const seen = outcome.kind === "held" ? outcome.seen : [];
-	session.effects.crash("release.before");
+	const { layout, agent, effects, stop } = session;
+	const inbox = inboxDirectory(layout, agent);
+	const seen = [...(outcome.kind === "held" ? outcome.seen : []), ...(session.atStop.mail ?? [])];
+	effects.crash("release.before");
 	await session.lease.release();
-	session.effects.crash("release.after");
-	return !oneHop && unseen(inbox, seen) ? acquireLease(inbox) : undefined;
+	effects.crash("release.after");
+	if (!unseen(inbox, seen)) return undefined;
+	if (!stop.aborted) return oneHop ? undefined : acquireLease(inbox);
+	await wake(layout, agent, effects);
+	return undefined;
 };
 
 interface Turn {
@@ -108,16 +141,13 @@ interface Turn {
 	readonly next: Lease | undefined;
 }
 
-const driveOnce = async (
-	context: DriveContext,
-	{ agent, oneHop }: DriveOptions,
-	lease: Lease,
-	kept: Kept,
-): Promise<Turn> => {
+const driveOnce = async (context: DriveContext, options: DriveOptions, lease: Lease, kept: Kept): Promise<Turn> => {
+	const { oneHop } = options;
 	let session: Session | undefined;
 	try {
-		session = await openSession(context, agent, lease, kept);
+		session = await openSession(context, options, lease, kept);
 		const outcome = await runHops(session, oneHop);
+		if (!oneHop) await endBackground(session);
 		const end = endOf(outcome);
 		const code = END_CODES.get(end.exit);
 		if (code !== undefined) await recordEnd(session, code, end.message ?? "", end.exit);
@@ -126,9 +156,11 @@ const driveOnce = async (
 	} catch (thrown) {
 		const fault = faultOf(thrown);
 		// A driver that lost its agent writes nothing more about it.
-		if (session !== undefined && fault.code !== "OWNER_LOST")
+		if (session !== undefined && fault.code !== "OWNER_LOST") {
+			if (!oneHop) await endBackground(session);
 			// On a full disk this fails as well; what is told is the fault that ended the drive.
 			await recordEnd(session, fault.code, fault.message, exitCodeOf(fault)).catch(() => undefined);
+		}
 		throw fault;
 	} finally {
 		await lease.release();
@@ -149,8 +181,14 @@ export const drive = async (context: DriveContext, options: DriveOptions): Promi
 		descriptions: new Map(),
 		lastStep: { number: undefined },
 		governing: new Map(),
+		atStop: { mail: undefined },
 	};
-	let lease = options.lease ?? (await acquireLease(inbox));
+	const onStop = (): void => {
+		kept.atStop.mail = listDeposits(inbox);
+	};
+	if (context.stop.aborted) onStop();
+	else context.stop.addEventListener("abort", onStop, { once: true });
+	let lease = options.lease ?? (await takeLease(context, options.agent));
 	let end: DriveEnd = { state: "running", exit: EXIT.done, message: undefined };
 	try {
 		while (lease !== undefined) {
@@ -159,6 +197,7 @@ export const drive = async (context: DriveContext, options: DriveOptions): Promi
 			lease = turn.next;
 		}
 	} finally {
+		context.stop.removeEventListener("abort", onStop);
 		await closeControls(kept.governing);
 	}
 	return end;

@@ -1,5 +1,5 @@
 import { lstatSync, renameSync, rmSync } from "node:fs";
-import { LernieError } from "@lernie/contract";
+import { type HoldMark, LernieError } from "@lernie/contract";
 import { materialise } from "../git/snapshot.ts";
 import { type Deposit, listDeposits } from "../workspace/inbox.ts";
 import { agentDirectory, inboxDirectory } from "../workspace/layout.ts";
@@ -22,6 +22,7 @@ export type HopOutcome =
 	/** Something was done and more may be due. */
 	| { readonly kind: "continue"; readonly answered: boolean }
 	| { readonly kind: "rest" }
+	| { readonly kind: "stopped" }
 	| { readonly kind: "limit"; readonly why: string }
 	/** `seen` is the mail that lay there before the control was asked; it must not wake anybody. */
 	| {
@@ -34,8 +35,26 @@ export type HopOutcome =
 const stateAt = (session: Session, tip: Tip): Promise<TranscriptState> =>
 	readTranscript(session.repo, tip.commit.oid, session.transcripts);
 
-const afterWindow = (outcome: WindowOutcome, seen: readonly Deposit[]): HopOutcome =>
-	outcome.kind === "held" ? { ...outcome, seen } : { kind: "continue", answered: false };
+const afterWindow = (outcome: WindowOutcome, seen: readonly Deposit[]): HopOutcome => {
+	switch (outcome.kind) {
+		case "held":
+			return { ...outcome, seen };
+		case "stopped":
+			return outcome;
+		case "completed":
+			return { kind: "continue", answered: false };
+		default:
+			return outcome satisfies never;
+	}
+};
+
+/** What a drive that was told to stop leaves: a held agent is still held, one with nothing to do is done. */
+const whenStopped = (session: Session, state: TranscriptState, held: HoldMark | undefined): HopOutcome => {
+	const seen = listDeposits(inboxDirectory(session.layout, session.agent));
+	if (held !== undefined) return { kind: "held", by: held.kind, reason: held.reason, seen };
+	const rests = state.tail === "assistant" && openCalls(state.window).length === 0 && seen.length === 0;
+	return { kind: rests ? "rest" : "stopped" };
+};
 
 /** Asks the control again about a held call and goes on from there (`spec/tools.md` §13.3). */
 const resume = async (session: Session, tip: Tip, state: TranscriptState, mark: StandingMark): Promise<HopOutcome> => {
@@ -92,6 +111,10 @@ export const hop = async (session: Session): Promise<HopOutcome> => {
 	removeDelivered(session, tip);
 	let state = await stateAt(session, tip);
 	const standing = await readHeld(session.repo, session.agent);
+	if (session.stop.aborted) {
+		const mark = standing?.mark;
+		return whenStopped(session, state, isLive(mark, state) ? mark : undefined);
+	}
 	if (standing !== undefined && isLive(standing.mark, state)) return resume(session, tip, state, standing);
 	await ensureDirectory(session, tip);
 	if (openCalls(state.window).length > 0) {
@@ -116,6 +139,7 @@ export const hop = async (session: Session): Promise<HopOutcome> => {
 		return { kind: "limit", why };
 	}
 	const made = await runStep(session, tip, state, governing);
+	if (made === "stopped") return { kind: "stopped" };
 	if (openCalls(made.window).length === 0) return { kind: "continue", answered: true };
 	const seen = listDeposits(inboxDirectory(session.layout, session.agent));
 	const { window, step, entry: last } = made;

@@ -15,7 +15,13 @@ const launchDrive = async (layout: Layout, agent: string, effects: Effects): Pro
 			program: effects.self.program,
 			args: [...effects.self.args, "advance", "-w", layout.root, agent],
 			cwd: layout.root,
-			env: { ...effects.env, [ENV.convRepo]: undefined, [ENV.convBranch]: undefined, [ENV.crashAt]: undefined },
+			env: {
+				...effects.env,
+				[ENV.convRepo]: undefined,
+				[ENV.convBranch]: undefined,
+				[ENV.crashAt]: undefined,
+				[ENV.call]: undefined,
+			},
 			stderr,
 		});
 	} finally {

@@ -6,7 +6,7 @@ import type { Effects } from "../workspace/effects.ts";
 import type { Session } from "./session.ts";
 
 /** The blob behind `refs/lernie/owner/<id>`: which process drives (CONTRACTS §7). */
-interface Owner {
+export interface Owner {
 	readonly pid: number;
 	readonly start: string;
 	readonly boot: string;
@@ -37,19 +37,30 @@ export const takeOwnership = async (repo: Repo, agent: string, effects: Effects)
 	return oid;
 };
 
-/** Whether the process that last drove an agent is alive: what listings show as running. Takes no lock. */
-export const ownerAlive = async (repo: Repo, agent: string): Promise<boolean> => {
+/** Whether a process that wrote itself in still runs; a number that another process took since does not count. */
+export const isAlive = ({ pid, start, boot }: Owner): boolean => {
+	const now = processIdentity(pid);
+	return now !== undefined && now.start_time === start && now.boot_id === boot;
+};
+
+/** Who last drove an agent, and whether that process is alive: what listings show as running. Takes no lock. */
+export const readOwner = async (
+	repo: Repo,
+	agent: string,
+): Promise<(Owner & { readonly alive: boolean }) | undefined> => {
 	const oid = await repo.resolve(markRef("owner", agent));
-	if (oid === undefined) return false;
-	let owner: Partial<Owner>;
+	if (oid === undefined) return undefined;
+	let value: Partial<Owner> | null;
 	try {
-		owner = JSON.parse((await repo.blob(oid)).toString("utf8")) as Partial<Owner>;
+		value = JSON.parse((await repo.blob(oid)).toString("utf8")) as Partial<Owner> | null;
 	} catch (thrown) {
-		if (thrown instanceof SyntaxError) return false;
+		if (thrown instanceof SyntaxError) return undefined;
 		throw thrown;
 	}
-	const alive = typeof owner.pid === "number" ? processIdentity(owner.pid) : undefined;
-	return alive !== undefined && alive.start_time === owner.start && alive.boot_id === owner.boot;
+	const { pid, start, boot, nonce = "" } = value ?? {};
+	if (typeof pid !== "number" || typeof start !== "string" || typeof boot !== "string") return undefined;
+	const owner = { pid, start, boot, nonce };
+	return { ...owner, alive: isAlive(owner) };
 };
 
 const lost = ({ agent }: Session): LernieError =>

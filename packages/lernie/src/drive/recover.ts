@@ -1,8 +1,8 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { callDirectory, ENV, type ProcessRecord, type ToolUseBlock } from "@lernie/contract";
-import { endGroup, findProcessesByEnvironment } from "../process/group.ts";
-import { callEnvironmentPrefix } from "../tools/call-environment.ts";
+import { endGroup, endMarked } from "../process/group.ts";
+import { agentCallPrefix, callEnvironmentPrefix } from "../tools/call-environment.ts";
 import { readOpenCalls } from "../tools/record.ts";
 import { leftGroups } from "../workspace/running.ts";
 import { latestStep, readMeta, stepDirectory, stepName } from "../workspace/steps.ts";
@@ -13,7 +13,6 @@ import type { Session } from "./session.ts";
 import type { OpenWindow } from "./transcript-state.ts";
 
 const GRACE_MS = 2000;
-const ROUNDS = 5;
 
 /** The step whose model call made this window, or undefined where its record is gone or incomplete (D25). */
 export const emittingStep = async (session: Session, tip: Tip, window: OpenWindow): Promise<number | undefined> => {
@@ -35,13 +34,30 @@ export const mayHaveStarted = (session: Session, step: number | undefined, call:
 	step === undefined ||
 	existsSync(join(stepDirectory(session.layout, session.agent, step), "tools", callDirectory(call.id), "input.json"));
 
+/** Whose processes are looked for. */
+type Place = Pick<Session, "layout" | "agent">;
+
 /** Ends the controls and model programs that a killed driver left; whatever they would answer, nobody hears it. */
-export const endLeftPrograms = async ({ layout, agent }: Pick<Session, "layout" | "agent">): Promise<void> => {
+const endLeftPrograms = async ({ layout, agent }: Place): Promise<void> => {
 	for (const { group, forget } of leftGroups(layout, agent)) {
 		if (group !== undefined) await endGroup(group, GRACE_MS);
 		forget();
 	}
 };
+
+/** Ends what an agent's calls left in the background: it lives no longer than the drive of its call. */
+export const endBackground = ({ layout, agent }: Place): Promise<void> =>
+	endMarked({ name: ENV.call, valuePrefix: agentCallPrefix(layout.root, agent) }, GRACE_MS);
+
+/** The groups on record of started calls of the newest step that `accept` takes, by the name of the call's directory. */
+const recordedGroups = (
+	{ layout, agent }: Place,
+	number: number,
+	accept: (directory: string) => boolean,
+): readonly ProcessRecord[] =>
+	readOpenCalls(stepDirectory(layout, agent, number)).flatMap(({ directory, process: group }) =>
+		group !== undefined && accept(directory) ? [group] : [],
+	);
 
 /**
  * Ends what a killed driver left running for calls that have no result: the groups on record, and those whose record
@@ -53,21 +69,27 @@ export const endLeftovers = async (session: Session, calls: readonly ToolUseBloc
 	if (number === 0 || calls.length === 0) return;
 	const open = new Set(calls.map((call) => callDirectory(call.id)));
 	const prefix = callEnvironmentPrefix(layout.root, agent, stepName(number));
-	const mark = { name: ENV.call, valuePrefix: prefix };
-	const recorded = readOpenCalls(stepDirectory(layout, agent, number)).flatMap(({ directory, process: group }) =>
-		group !== undefined && open.has(directory) ? [group] : [],
+	const recorded = recordedGroups(session, number, (directory) => open.has(directory));
+	await endMarked({ name: ENV.call, valuePrefix: prefix }, GRACE_MS, recorded, (value) =>
+		open.has(value.slice(prefix.length)),
 	);
-	const strays = (): readonly ProcessRecord[] =>
-		findProcessesByEnvironment(ENV.call, prefix)
-			.filter(({ value }) => open.has(value.slice(prefix.length)))
-			.map(({ identity }) => identity);
-	// Again until none is found: what is about to be ended can still start something.
-	for (
-		let round = 0, left = [...strays(), ...recorded];
-		left.length > 0 && round < ROUNDS;
-		round += 1, left = [...strays()]
-	) {
-		const groups = new Map(left.map((group) => [group.pgid, group]));
-		await Promise.all([...groups.values()].map((group) => endGroup(group, GRACE_MS, mark)));
-	}
 };
+
+/**
+ * Ends all that a dead driver of an agent left: its controls and model programs, the groups of calls without an outcome and
+ * whatever carries the mark of one of its calls.
+ */
+export const endEverything = async (place: Place): Promise<void> => {
+	const { layout, agent } = place;
+	await endLeftPrograms(place);
+	const number = latestStep(layout, agent);
+	const unfinished = new Set(
+		readOpenCalls(stepDirectory(layout, agent, number)).flatMap(({ directory, output }) => (output ? [] : [directory])),
+	);
+	const recorded = recordedGroups(place, number, (directory) => unfinished.has(directory));
+	await endMarked({ name: ENV.call, valuePrefix: agentCallPrefix(layout.root, agent) }, GRACE_MS, recorded);
+};
+
+/** Ends what the drive before this one left, if it was killed. Between two single hops the background goes on. */
+export const endLeft = (place: Place, oneHop: boolean): Promise<void> =>
+	oneHop ? endLeftPrograms(place) : endEverything(place);

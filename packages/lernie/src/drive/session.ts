@@ -7,6 +7,7 @@ import type { Oid } from "../git/types.ts";
 import type { ModelAdapter } from "../models/types.ts";
 import type { HostTools } from "../tools/host.ts";
 import type { Effects } from "../workspace/effects.ts";
+import type { Deposit } from "../workspace/inbox.ts";
 import type { Layout } from "../workspace/layout.ts";
 import type { Lease } from "../workspace/lease.ts";
 import type { Roots } from "../workspace/roots.ts";
@@ -48,6 +49,8 @@ export interface Session extends DriveContext {
 	readonly descriptions: Map<string, Promise<ToolDefinition | undefined>>;
 	/** The newest step this drive made, where looking for the next begins; the disk decides. */
 	readonly lastStep: { number: number | undefined };
+	/** The mail that lay there when this process was told to stop; undefined before. It wakes nobody. */
+	readonly atStop: { mail: readonly Deposit[] | undefined };
 	/** What each governing commit this drive met was loaded as; a commit never changes. */
 	readonly governing: Map<Oid, Promise<Governing>>;
 }

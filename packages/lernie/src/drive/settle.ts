@@ -1,10 +1,30 @@
+import type { ToolCall } from "@lernie/contract";
 import type { StandingMark } from "../workspace/marks.ts";
 import type { Tip } from "./facts.ts";
 import { emittingStep, endLeftovers, mayHaveStarted } from "./recover.ts";
 import { commitResult } from "./result.ts";
 import type { Session } from "./session.ts";
-import { neverStartedText, unknownText } from "./texts.ts";
+import { neverStartedText, stoppedBeforeText, stoppedText, unknownText } from "./texts.ts";
 import { openCalls, type TranscriptState } from "./transcript-state.ts";
+
+/**
+ * Answers the calls that a stop left open, in order, so that the next message finds every call paired (`spec/tools.md`
+ * §14.1). `started` is the one that was under way, if one was.
+ */
+export const settleStopped = async (
+	session: Session,
+	tip: Tip,
+	last: number,
+	calls: readonly ToolCall[],
+	started: string | undefined,
+): Promise<void> => {
+	let at = tip;
+	for (const [index, call] of calls.entries()) {
+		const text = call.id === started ? stoppedText(call.name) : stoppedBeforeText(call.name);
+		session.emit({ type: "verdict", id: call.id, verdict: "stopped", reason: null, confined: false });
+		at = await commitResult(session, at, last + index + 1, { call, text, isError: true, verdict: "stopped" });
+	}
+};
 
 /**
  * Answers the calls a dead driver left open, so that the agent can go on: never by running them (law 3).

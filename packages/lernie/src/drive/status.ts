@@ -8,7 +8,7 @@ import { readHeld } from "../workspace/marks.ts";
 import { readRegular } from "../workspace/regular.ts";
 import { latestStep, readDriverRecord, readMeta, stepDirectory } from "../workspace/steps.ts";
 import { readTip } from "./facts.ts";
-import { ownerAlive } from "./owner.ts";
+import { readOwner } from "./owner.ts";
 import { isLive } from "./park.ts";
 import type { DriveContext } from "./session.ts";
 import { createTranscriptCache, openCalls, readTranscript } from "./transcript-state.ts";
@@ -57,23 +57,24 @@ const DRIVE_FAULTS: readonly number[] = [EXIT.failure, EXIT.modelFailure, EXIT.r
 export const readStatus = async (context: Reader, agent: AgentRef): Promise<AgentStatus> => {
 	const { layout, repo } = context;
 	const { id, tip } = agent;
-	const [name, { facts }, transcript, held, limit, running] = await Promise.all([
+	const [name, { facts }, transcript, held, limit, owner] = await Promise.all([
 		readName(repo, tip),
 		readTip(repo, id),
 		readTranscript(repo, tip, createTranscriptCache()),
 		readHeld(repo, id),
 		repo.resolve(markRef("limit", id)),
-		ownerAlive(repo, id),
+		readOwner(repo, id),
 	]);
 	const mail = listDeposits(inboxDirectory(layout, id)).length;
 	const record = readDriverRecord(layout, id);
 	const error = record !== undefined && record.tip === tip ? record : undefined;
 	const live = isLive(held?.mark, transcript) ? held?.mark : undefined;
 	const state = (): AgentState => {
-		if (running) return "running";
+		if (owner?.alive === true) return "running";
 		if ((error !== undefined && DRIVE_FAULTS.includes(error.exit)) || callFailed(context, id, tip)) return "failed";
 		if (live !== undefined) return "held";
 		if (limit === tip) return "limit";
+		if (error?.exit === EXIT.stopped) return "stopped";
 		if (openCalls(transcript.window).length > 0) return "crashed";
 		if (mail > 0 || transcript.tail !== "assistant") return "pending";
 		return "done";

@@ -36,14 +36,15 @@ export interface StepOutcome {
 
 /**
  * One model call, from the read state to its committed entry (`spec/core.md` §23 H). Nothing is committed unless the call
- * came back whole; a failed one throws a `MODEL_*` fault and leaves the transcript as it was.
+ * came back whole; a failed one throws a `MODEL_*` fault and leaves the transcript as it was. A stop ends the call, and
+ * whatever came back of it is dropped.
  */
 export const runStep = async (
 	session: Session,
 	tip: Tip,
 	state: TranscriptState,
 	{ config, adapter }: Governing,
-): Promise<StepOutcome> => {
+): Promise<StepOutcome | "stopped"> => {
 	const { layout, agent, effects } = session;
 	const { commit } = tip;
 	const request = await assembleRequest(session, commit.oid, state, config);
@@ -55,7 +56,7 @@ export const runStep = async (
 	const directory = stepDirectory(layout, agent, step);
 	writeFileSync(join(directory, "request.json"), record.text);
 	effects.crash("call.request");
-	const answer = await callModel({
+	const call = callModel({
 		adapter,
 		request,
 		stepDirectory: directory,
@@ -66,7 +67,13 @@ export const runStep = async (
 		onText: (part) => session.emit({ type: "text", text: part }),
 		onRetry: ({ attempt, delayMs, error }) => session.emit({ type: "retry", attempt, delay_ms: delayMs, error }),
 	});
+	const answer = await call.catch((thrown: unknown) => {
+		// Only the flag says that the agent was stopped; what the call left behind then says nothing.
+		if (session.stop.aborted) return undefined;
+		throw thrown;
+	});
 	endStep(directory, { ...meta, ended_at: timestamp(effects.now()) });
+	if (answer === undefined) return "stopped";
 	const entry = state.last + 1;
 	const body = entryToJson(answer);
 	checkReadable(body, answer);

@@ -11,6 +11,16 @@ export const unusableText = (tool: string, why: string): string =>
 export const notStartedText = (tool: string, why: string): string =>
 	`The call to ${quoted(tool)} could not be started: ${why}`;
 
+/** A call that was under way when the agent was stopped (`spec/tools.md` §14.1). */
+export const stoppedText = (tool: string): string =>
+	`The call to ${quoted(tool)} did not return: the agent was stopped while it ran, and it was ended. Whatever it had done by ` +
+	"then stands. Check before you call it again.";
+
+/** A call that was next when the agent was stopped. */
+export const stoppedBeforeText = (tool: string): string =>
+	`The call to ${quoted(tool)} did not return: the agent was stopped before it started. Nothing of it was done; call it again ` +
+	"if it is still needed.";
+
 /** A call whose driver died and whose start is on record, or may have been (D25). */
 export const unknownText = (tool: string): string =>
 	`The call to ${quoted(tool)} did not return: the driving process died before recording an outcome. It is unknown whether ` +

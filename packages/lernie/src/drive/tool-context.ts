@@ -30,6 +30,8 @@ export const toolContext = async (
 		env: effects.env,
 		toolEnv: config.workflow.toolEnv,
 		bound: config.workflow.toolOutput,
+		timeoutSeconds: config.workflow.toolTimeoutSeconds,
+		graceSeconds: config.workflow.toolGraceSeconds,
 		effects,
 		stop: session.stop,
 		confirmStart: () => confirmOwner(session),

@@ -1,7 +1,7 @@
 import { callDigest, LernieError, type ToolCall, usableInput } from "@lernie/contract";
 import type { LoadedConfig } from "../config/load.ts";
 import type { Adjudication, Control } from "../control/types.ts";
-import { executeTool } from "../tools/execute.ts";
+import { executeTool, type ToolOutcome } from "../tools/execute.ts";
 import { type ResolvedTool, resolveTool } from "../tools/resolve.ts";
 import { permitted, refusalOfUngranted } from "../tools/toolset.ts";
 import { timestamp } from "../workspace/effects.ts";
@@ -12,6 +12,7 @@ import { transact } from "./owner.ts";
 import { removeMark, writeMark } from "./park.ts";
 import { type CallResult, commitResult } from "./result.ts";
 import type { Session } from "./session.ts";
+import { settleStopped } from "./settle.ts";
 import { notStartedText, refusedText, unusableText } from "./texts.ts";
 import { toolContext } from "./tool-context.ts";
 import { type OpenWindow, openCalls } from "./transcript-state.ts";
@@ -30,7 +31,9 @@ export interface WindowInput {
 
 export type WindowOutcome =
 	| { readonly kind: "completed"; readonly tip: Tip; readonly last: number }
-	| { readonly kind: "held"; readonly by: "hold" | "fault"; readonly reason: string };
+	| { readonly kind: "held"; readonly by: "hold" | "fault"; readonly reason: string }
+	/** Every call that was still open is answered as stopped. */
+	| { readonly kind: "stopped" };
 
 type Ruling =
 	| { readonly kind: "answer"; readonly result: Omit<CallResult, "ops">; readonly reason: string }
@@ -140,15 +143,18 @@ const judge = async (session: Session, input: WindowInput, call: ToolCall): Prom
 	}
 };
 
+type Stopped = ToolOutcome & { readonly kind: "stopped" };
+
 const run = async (
 	session: Session,
 	input: WindowInput,
 	call: ToolCall,
 	ruling: Ruling & { kind: "run" },
-): Promise<Omit<CallResult, "ops">> => {
+): Promise<Omit<CallResult, "ops"> | Stopped> => {
 	const step = { number: input.step, name: stepName(input.step) };
 	const outcome = await executeTool(call, ruling.tool, await toolContext(session, input.config, step));
 	const { judged } = ruling;
+	if (outcome.kind === "stopped") return outcome;
 	if (outcome.kind === "not-started")
 		return { call, text: notStartedText(call.name, outcome.why), isError: true, verdict: ruling.verdict, judged };
 	const { exitCode, ms, bytes } = outcome;
@@ -164,15 +170,23 @@ const run = async (
 
 /**
  * The tool window (`spec/tools.md` §6): every open call of the last assistant entry in order, each judged, run and
- * committed before the next is looked at. Stops at the first call that is held or that the control could not answer,
- * under a mark that says so; nothing at or after it has started.
+ * committed before the next is looked at. Ends at the first call that is held or that the control could not answer,
+ * under a mark that says so; nothing at or after it has started. Told to stop, it starts nothing more, whatever the control
+ * answered, and answers what is open (D3, CONTRACTS §3).
  */
 export const runWindow = async (session: Session, input: WindowInput): Promise<WindowOutcome> => {
 	let { tip, last, mark } = input;
-	for (const { id, name, input: args } of openCalls(input.window)) {
-		const call: ToolCall = { id, name, input: args };
+	const calls = openCalls(input.window).map(({ id, name, input: args }): ToolCall => ({ id, name, input: args }));
+	const settle = async (from: ToolCall, started?: string): Promise<WindowOutcome> => {
+		await settleStopped(session, tip, last, calls.slice(calls.indexOf(from)), started);
+		return { kind: "stopped" };
+	};
+	for (const call of calls) {
+		const { id } = call;
+		if (session.stop.aborted) return settle(call);
 		session.emit({ type: "call", ...call });
 		const ruling = await judge(session, input, call);
+		if (session.stop.aborted) return settle(call);
 		announce(session, call, ruling);
 		const own = mark?.mark?.tool_use_id === id ? mark : undefined;
 		if (ruling.kind === "park") {
@@ -186,6 +200,7 @@ export const runWindow = async (session: Session, input: WindowInput): Promise<W
 			session.effects.crash("mark.cleared");
 		}
 		const result = ruling.kind === "run" ? await run(session, input, call, ruling) : ruling.result;
+		if ("kind" in result) return settle(call, result.started ? id : undefined);
 		const ops = own !== undefined && ruling.kind === "answer" ? { ops: [removeMark(session.agent, own)] } : {};
 		if (own !== undefined) mark = undefined;
 		last += 1;

@@ -3,6 +3,7 @@ import { errnoOf, type ProcessRecord } from "@lernie/contract";
 import { bootId, isDead, listPids, type ProcessStat, processIdentity, readProc, readStat } from "./identity.ts";
 
 const POLL_MS = 20;
+const ROUNDS = 5;
 /** How long a killed group may take to vanish; only a process in an uninterruptible call, or another user's, takes longer. */
 const KILLED_MS = 2000;
 
@@ -107,3 +108,27 @@ export const findProcessesByEnvironment = (name: string, valuePrefix: string): M
 		const identity = value === undefined ? undefined : groupOf(pid);
 		return value === undefined || identity === undefined ? [] : [{ pid, value, identity }];
 	});
+
+/**
+ * Ends every group with a living member that carries the mark, and the recorded groups given beside them. Again until none
+ * is found: what is about to be ended can still start something. `accept` narrows it to some of the mark's values.
+ */
+export const endMarked = async (
+	mark: GroupMark,
+	graceMs: number,
+	recorded: readonly ProcessRecord[] = [],
+	accept: (value: string) => boolean = () => true,
+): Promise<void> => {
+	const strays = (): readonly ProcessRecord[] =>
+		findProcessesByEnvironment(mark.name, mark.valuePrefix)
+			.filter(({ value }) => accept(value))
+			.map(({ identity }) => identity);
+	for (
+		let round = 0, left = [...strays(), ...recorded];
+		left.length > 0 && round < ROUNDS;
+		round += 1, left = [...strays()]
+	) {
+		const groups = new Map(left.map((group) => [group.pgid, group]));
+		await Promise.all([...groups.values()].map((group) => endGroup(group, graceMs, mark)));
+	}
+};

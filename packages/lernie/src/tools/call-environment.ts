@@ -3,9 +3,13 @@ import { childEnvironment, type Environment } from "../process/environment.ts";
 
 const WORKSPACE_DIGITS = 12;
 
+/** What `LERNIE_CALL` begins with for every call of an agent. */
+export const agentCallPrefix = (workspace: string, agent: string): string =>
+	`${sha256Hex(workspace).slice(0, WORKSPACE_DIGITS)}/${agent}/`;
+
 /** What `LERNIE_CALL` begins with for every call of one step (CONTRACTS §7); the rest is the call's directory name. */
 export const callEnvironmentPrefix = (workspace: string, agent: string, step: string): string =>
-	`${sha256Hex(workspace).slice(0, WORKSPACE_DIGITS)}/${agent}/${step}/`;
+	`${agentCallPrefix(workspace, agent)}${step}/`;
 
 export interface CallPlace {
 	readonly workspace: string;

@@ -1,7 +1,8 @@
 import { statSync } from "node:fs";
-import { LernieError, type ToolCall } from "@lernie/contract";
+import { ENV, LernieError, type ToolCall } from "@lernie/contract";
 import { type Captured, type CaptureLimits, captureBuffer, createCollector } from "../process/collector.ts";
 import type { Environment } from "../process/environment.ts";
+import { endMarked } from "../process/group.ts";
 import { processIdentity } from "../process/identity.ts";
 import { type ChildEnd, runChild } from "../process/run-child.ts";
 import { type Effects, timestamp } from "../workspace/effects.ts";
@@ -54,7 +55,9 @@ export type ToolOutcome =
 			/** Size of both streams, before they were bounded. */
 			readonly bytes: number;
 	  }
-	| { readonly kind: "not-started"; readonly why: string };
+	| { readonly kind: "not-started"; readonly why: string }
+	/** The stop came before its answer: it was ended, or not started at all. */
+	| { readonly kind: "stopped"; readonly started: boolean };
 
 interface Ended {
 	readonly header: string;
@@ -120,7 +123,7 @@ const start = async (
 	tool: ResolvedTool,
 	context: ToolContext,
 	record: CallRecord,
-): Promise<Ended | { readonly why: string }> => {
+): Promise<Ended | ToolOutcome> => {
 	const { bound, effects, timeoutSeconds, graceSeconds = GRACE_SECONDS, stop } = context;
 	const stdout = createCollector({ ...bound, spillPath: record.fileOf("stdout") });
 	const stderr = createCollector({ ...bound, spillPath: record.fileOf("stderr") });
@@ -139,8 +142,13 @@ const start = async (
 			effects.crash("tool.process");
 		},
 	});
-	if (end.kind === "not-started") return { why: end.message };
+	if (end.kind === "not-started")
+		return stop?.aborted ? { kind: "stopped", started: false } : { kind: "not-started", why: end.message };
 	effects.crash("tool.exited");
+	// What left the group still carries the call's mark, and must not outlive the call's end either.
+	if (end.kind === "timed-out" || stop?.aborted)
+		await endMarked({ name: ENV.call, valuePrefix: command.env[ENV.call] ?? "" }, graceSeconds * 1000);
+	if (end.kind === "signalled" && stop?.aborted) return { kind: "stopped", started: true };
 	const ended = verdictOn(end, tool);
 	return { ...ended, stdout: complete(stdout.captured()), stderr: complete(stderr.captured()), ms: end.ms };
 };
@@ -182,13 +190,14 @@ export const executeTool = async (call: ToolCall, tool: ResolvedTool, context: T
 	await context.confirmStart();
 	const changed = await changedSince(tool);
 	if (changed !== undefined) return { kind: "not-started", why: changed };
+	if (context.stop?.aborted) return { kind: "stopped", started: false };
 	const startedAt = effects.now();
 	const began = performance.now();
 	const place = { workspace, agent, step, directory: record.directory };
 	const prepared = await prepare(call, tool, context, toolEnvironment(context.env, context.toolEnv, place));
 	if (prepared.kind === "run") {
 		const ended = await start(prepared.command, prepared.stdin, tool, context, record);
-		return "why" in ended ? { kind: "not-started", why: ended.why } : report(ended, startedAt, context, record);
+		return "kind" in ended ? ended : report(ended, startedAt, context, record);
 	}
 	effects.crash("tool.exited");
 	const { exitCode } = prepared;

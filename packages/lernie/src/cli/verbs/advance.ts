@@ -2,6 +2,7 @@ import type { ExitCode } from "@lernie/contract";
 import { findAgent } from "../../workspace/address.ts";
 import { driveAndReport } from "../drive-end.ts";
 import { createRenderer } from "../render.ts";
+import { stopOnSignals } from "../stop-signal.ts";
 import { inWorkspace, type World } from "../world.ts";
 
 /** `advance <agent>`: drives an agent until it rests, or with `--hop` one hop (`spec/core.md` §23). */
@@ -13,6 +14,6 @@ export const advance = async (world: World, address: string, flags: { readonly h
 			const agent = await findAgent(context.repo, address);
 			return driveAndReport(context, { agent, oneHop: flags.hop === true }, world.output, render);
 		},
-		render,
+		{ emit: render, stop: stopOnSignals() },
 	);
 };

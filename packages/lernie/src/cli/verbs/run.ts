@@ -1,10 +1,15 @@
 import { realpathSync } from "node:fs";
 import { resolve } from "node:path";
-import { type ExitCode, LernieError } from "@lernie/contract";
+import { EXIT, type ExitCode, LernieError } from "@lernie/contract";
 import { found } from "../../drive/found.ts";
+import { wake } from "../../drive/launch.ts";
+import type { DriveContext } from "../../drive/session.ts";
+import type { Lease } from "../../workspace/lease.ts";
 import { driveAndReport } from "../drive-end.ts";
 import { modelFlag } from "../model-flag.ts";
+import type { Output } from "../output.ts";
 import { createRenderer } from "../render.ts";
+import { stopOnSignals } from "../stop-signal.ts";
 import { inWorkspace, textArgument, type World } from "../world.ts";
 
 export interface RunFlags {
@@ -14,6 +19,7 @@ export interface RunFlags {
 	readonly cwd?: string;
 	readonly here?: boolean;
 	readonly maxSteps?: string;
+	readonly detach?: boolean;
 }
 
 const stepsLimit = (given: string): string => {
@@ -22,6 +28,15 @@ const stepsLimit = (given: string): string => {
 			given,
 		});
 	return `steps=${given}`;
+};
+
+/** Leaves a new agent to a driver of its own, which outlives this process and its terminal. */
+const detach = async (context: DriveContext, agent: string, lease: Lease, output: Output): Promise<ExitCode> => {
+	await lease.release();
+	await wake(context.layout, agent, context.effects);
+	// With --json the line of the agent has said it.
+	if (!output.json) output.product(`${agent}\n`);
+	return EXIT.done;
 };
 
 /** `run <text>`: founds an agent and drives it (DESIGN §6). */
@@ -48,8 +63,9 @@ export const run = async (world: World, text: string, flags: RunFlags): Promise<
 		async (context) => {
 			const { agent, name, lease } = await found(context, founding);
 			render({ type: "agent", id: agent, name });
+			if (flags.detach === true) return detach(context, agent, lease, output);
 			return driveAndReport(context, { agent, oneHop: false, lease }, output, render);
 		},
-		render,
+		{ emit: render, stop: stopOnSignals() },
 	);
 };
