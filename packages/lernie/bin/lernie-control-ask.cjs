@@ -6,7 +6,8 @@ var crypto = require("crypto");
 var fs = require("fs");
 var path = require("path");
 
-var PASSED = ["read_file", "cd", "message"];
+// multi_tool only carries calls, and each of those is asked about by itself.
+var PASSED = ["read_file", "cd", "message", "multi_tool"];
 // repo.git anywhere; steps and approved as a part of a path, which prose such as "next steps" is not.
 var OWN_FILES = /repo\.git|\/(?:steps|approved)(?![\w-])|(?:^|[^\w-])(?:steps|approved)\//;
 

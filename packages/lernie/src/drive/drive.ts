@@ -69,6 +69,8 @@ const endOf = (outcome: HopOutcome): DriveEnd => {
 			return { state: "done", exit: EXIT.done, message: undefined };
 		case "stopped":
 			return { state: "stopped", exit: EXIT.stopped, message: "told to stop" };
+		case "faulted":
+			return { state: "failed", exit: EXIT.controlFault, message: outcome.reason };
 		case "limit":
 			return { state: "limit", exit: EXIT.limit, message: outcome.why };
 		case "held":

@@ -23,6 +23,8 @@ export type HopOutcome =
 	| { readonly kind: "continue"; readonly answered: boolean }
 	| { readonly kind: "rest" }
 	| { readonly kind: "stopped" }
+	/** The control failed in the middle of a batch, whose answer stands; nothing is held. */
+	| { readonly kind: "faulted"; readonly reason: string }
 	| { readonly kind: "limit"; readonly why: string }
 	/** `seen` is the mail that lay there before the control was asked; it must not wake anybody. */
 	| {
@@ -40,6 +42,7 @@ const afterWindow = (outcome: WindowOutcome, seen: readonly Deposit[]): HopOutco
 		case "held":
 			return { ...outcome, seen };
 		case "stopped":
+		case "faulted":
 			return outcome;
 		case "completed":
 			return { kind: "continue", answered: false };

@@ -1,8 +1,9 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { callDirectory, ENV, type ProcessRecord, type ToolUseBlock } from "@lernie/contract";
+import { ENV, type ProcessRecord, type ToolUseBlock } from "@lernie/contract";
 import { endGroup, endMarked } from "../process/group.ts";
 import { agentCallPrefix, callEnvironmentPrefix } from "../tools/call-environment.ts";
+import { recordDirectories } from "../tools/multi-tool.ts";
 import { readOpenCalls } from "../tools/record.ts";
 import { leftGroups } from "../workspace/running.ts";
 import { latestStep, readMeta, stepDirectory, stepName } from "../workspace/steps.ts";
@@ -10,7 +11,7 @@ import { subjectOf } from "../workspace/trailers.ts";
 import { entryNumber } from "../workspace/transcript.ts";
 import type { Tip } from "./facts.ts";
 import type { Session } from "./session.ts";
-import type { OpenWindow } from "./transcript-state.ts";
+import { type OpenWindow, openCalls } from "./transcript-state.ts";
 
 const GRACE_MS = 2000;
 
@@ -29,10 +30,24 @@ export const emittingStep = async (session: Session, tip: Tip, window: OpenWindo
 	return readMeta(stepDirectory(layout, agent, number))?.commit === commit.parents[0] ? number : undefined;
 };
 
+/** Every directory in which a call of a window can have left records. */
+const directoriesOf = ({ calls }: OpenWindow, call: ToolUseBlock): readonly string[] =>
+	recordDirectories(
+		call,
+		calls.map(({ id }) => id),
+	);
+
 /** Whether a call of this step may have started: its start is on record, or the record itself is missing. */
-export const mayHaveStarted = (session: Session, step: number | undefined, call: ToolUseBlock): boolean =>
-	step === undefined ||
-	existsSync(join(stepDirectory(session.layout, session.agent, step), "tools", callDirectory(call.id), "input.json"));
+export const mayHaveStarted = (
+	session: Session,
+	step: number | undefined,
+	window: OpenWindow,
+	call: ToolUseBlock,
+): boolean => {
+	if (step === undefined) return true;
+	const tools = join(stepDirectory(session.layout, session.agent, step), "tools");
+	return directoriesOf(window, call).some((directory) => existsSync(join(tools, directory, "input.json")));
+};
 
 /** Whose processes are looked for. */
 type Place = Pick<Session, "layout" | "agent">;
@@ -63,11 +78,11 @@ const recordedGroups = (
  * Ends what a killed driver left running for calls that have no result: the groups on record, and those whose record
  * was never written, found by the mark in their environment (D11). Resolves when none is left.
  */
-export const endLeftovers = async (session: Session, calls: readonly ToolUseBlock[]): Promise<void> => {
+export const endLeftovers = async (session: Session, window: OpenWindow): Promise<void> => {
 	const { layout, agent } = session;
 	const number = latestStep(layout, agent);
-	if (number === 0 || calls.length === 0) return;
-	const open = new Set(calls.map((call) => callDirectory(call.id)));
+	if (number === 0) return;
+	const open = new Set(openCalls(window).flatMap((call) => directoriesOf(window, call)));
 	const prefix = callEnvironmentPrefix(layout.root, agent, stepName(number));
 	const recorded = recordedGroups(session, number, (directory) => open.has(directory));
 	await endMarked({ name: ENV.call, valuePrefix: prefix }, GRACE_MS, recorded, (value) =>

@@ -4,7 +4,7 @@ import type { Tip } from "./facts.ts";
 import { emittingStep, endLeftovers, mayHaveStarted } from "./recover.ts";
 import { commitResult } from "./result.ts";
 import type { Session } from "./session.ts";
-import { neverStartedText, stoppedBeforeText, stoppedText, unknownText } from "./texts.ts";
+import { afterFaultText, neverStartedText, stoppedBeforeText, stoppedText, unknownText } from "./texts.ts";
 import { openCalls, type TranscriptState } from "./transcript-state.ts";
 
 /**
@@ -26,6 +26,21 @@ export const settleStopped = async (
 	}
 };
 
+/** Answers the calls behind one about which the control could not answer, none of which has started. */
+export const settleAfterFault = async (
+	session: Session,
+	tip: Tip,
+	last: number,
+	calls: readonly ToolCall[],
+): Promise<void> => {
+	let at = tip;
+	for (const [index, call] of calls.entries()) {
+		const text = afterFaultText(call.name);
+		session.emit({ type: "verdict", id: call.id, verdict: "not-started", reason: null, confined: false });
+		at = await commitResult(session, at, last + index + 1, { call, text, isError: true, verdict: "not-started" });
+	}
+};
+
 /**
  * Answers the calls a dead driver left open, so that the agent can go on: never by running them (law 3).
  * `stale` is a mark that was there but says nothing usable; then nothing is certain about any of them.
@@ -39,12 +54,12 @@ export const settle = async (
 	const { window } = state;
 	const open = openCalls(window);
 	if (window === undefined || open.length === 0) return tip;
-	await endLeftovers(session, open);
+	await endLeftovers(session, window);
 	const step = await emittingStep(session, tip, window);
 	let at = tip;
 	let number = state.last;
 	for (const call of open) {
-		const unknown = stale !== undefined || mayHaveStarted(session, step, call);
+		const unknown = stale !== undefined || mayHaveStarted(session, step, window, call);
 		number += 1;
 		at = await commitResult(session, at, number, {
 			call,

@@ -72,6 +72,8 @@ export const readStatus = async (context: Reader, agent: AgentRef): Promise<Agen
 	const state = (): AgentState => {
 		if (owner?.alive === true) return "running";
 		if ((error !== undefined && DRIVE_FAULTS.includes(error.exit)) || callFailed(context, id, tip)) return "failed";
+		// A fault that parked its call is one that is held; in the middle of a batch it parks nothing.
+		if (error?.exit === EXIT.controlFault && live === undefined) return "failed";
 		if (live !== undefined) return "held";
 		if (limit === tip) return "limit";
 		if (error?.exit === EXIT.stopped) return "stopped";

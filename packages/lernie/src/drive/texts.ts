@@ -5,6 +5,22 @@ const quoted = (tool: string): string => JSON.stringify(tool);
 export const refusedText = (tool: string, reason: string): string =>
 	`The call to ${quoted(tool)} was refused by the workflow's tool control and did not run: ${reason}`;
 
+/** An entry of a batch cannot wait for an answer: the batch has one result (`spec/tools.md` §11.3). */
+export const heldInsideText = (tool: string, reason: string): string =>
+	`The call to ${quoted(tool)} needs an answer first and did not run; it cannot park mid-envelope. To have it answered, ` +
+	`re-issue this invocation as a call of its own. ${reason}`;
+
+export const nestedText = "multi_tool may not contain itself (depth 1)";
+
+export const skippedText = (failed: number, total: number): string =>
+	`on_failure "abort" ended the envelope after [${failed}/${total}] failed; this invocation did not run`;
+
+export const UNANSWERED_TEXT = "the tool control could not answer; not run";
+
+export const afterFaultText = (tool: string): string =>
+	`The call to ${quoted(tool)} was not started: the tool control could not answer about a call before it. Call it again if it ` +
+	"is still needed.";
+
 export const unusableText = (tool: string, why: string): string =>
 	`The call to ${quoted(tool)} did not run: the arguments are not usable: ${why}. Send the call again with one JSON object.`;
 

@@ -1,3 +1,5 @@
+import { MULTI_TOOL } from "./multi-tool.ts";
+
 /** What a model is told of a shipped tool: its input schema as JSON text, and its description. */
 export interface ShippedDefinition {
 	readonly schema: string;
@@ -20,7 +22,7 @@ const BASH = `Run a bash command line on the local machine. The result is its ex
 
 - It is non-interactive: stdin is empty and there is no terminal (no TTY). A program that asks a question gets end of file, so answer in advance with flags (-y, --no-pager, -m "message") and do not open editors or pagers.
 - It starts in your working directory. Nothing is kept between calls: each one is a new shell, so a cd, a variable or a function is gone in the next call. Join steps with && in one command; to move for good use the cd tool.
-- A background process whose output goes to a file keeps running after the call. One that holds the call's stdout or stderr open is cut off from them two seconds after the shell ends.
+- A background process whose output goes to a file keeps running after the call, but no longer than until you have answered or are waiting for somebody. One that holds the call's stdout or stderr open is cut off from them two seconds after the shell ends.
 - Long output is shortened in the middle, and the result says so. Narrow it with grep, head, tail or sed -n rather than printing whole files.
 - Only files in your own directory are part of the record. Changes anywhere else are real but are not recorded and cannot be taken back from it.`;
 
@@ -38,6 +40,38 @@ const CD = `Change your working directory. It holds for this and every later cal
 - Only files in your own directory are part of the record. Work done in another one is real but is not recorded.`;
 
 const MESSAGE = `Send a message to another agent of this workspace. It is deposited in that agent's inbox and wakes it; the call does not wait for an answer. An answer comes later, as a message to you.`;
+
+const MULTI = `Make several tool calls in one. The result shows each of them in order, with a line that counts how many went well.
+
+- Every invocation is judged and recorded as if it had been called alone, and only tools of your toolset can be named; multi_tool may not contain itself.
+- "execution": "serial" (the default) runs them one after another, and a later one sees what an earlier one did. With "on_failure": "abort" (the default) those after the first that fails or is declined are skipped; with "run_all" all of them run.
+- "execution": "parallel" runs them side by side: use it only for calls that do not depend on each other. Nothing is skipped then.
+- An invocation that needs somebody's answer does not wait inside the batch: it is declined, and you call that tool again on its own.
+- At most 100 invocations.`;
+
+const MULTI_SCHEMA = JSON.stringify({
+	$schema: "http://json-schema.org/draft-07/schema#",
+	type: "object",
+	properties: {
+		invocations: {
+			type: "array",
+			description: "The calls, in order.",
+			items: {
+				type: "object",
+				properties: {
+					name: { type: "string", description: "Name of the tool." },
+					input: { description: "The input that tool takes; {} where it is left out." },
+				},
+				required: ["name"],
+				additionalProperties: false,
+			},
+		},
+		on_failure: { type: "string", enum: ["abort", "run_all"] },
+		execution: { type: "string", enum: ["serial", "parallel"] },
+	},
+	required: ["invocations"],
+	additionalProperties: false,
+});
 
 /** The shipped definitions by tool name; the order is the one they are shown in. */
 export const shippedTools: ReadonlyMap<string, ShippedDefinition> = new Map([
@@ -72,4 +106,5 @@ export const shippedTools: ReadonlyMap<string, ShippedDefinition> = new Map([
 			description: MESSAGE,
 		},
 	],
+	[MULTI_TOOL, { schema: MULTI_SCHEMA, description: MULTI }],
 ]);

@@ -25,6 +25,8 @@ export interface ToolContext {
 	readonly step: string;
 	readonly stepDirectory: string;
 	readonly cwd: string;
+	/** Name of the call's record directory, where it is not the one that its id gives. */
+	readonly directory?: string;
 	/** The driver's environment; tools get a closed list out of it. */
 	readonly env: Environment;
 	/** Names the operator added to that list (`tool_env`). */
@@ -185,7 +187,7 @@ export const executeTool = async (call: ToolCall, tool: ResolvedTool, context: T
 	const { workspace, agent, step, cwd, effects, bound } = context;
 	if (!isDirectory(cwd))
 		throw new LernieError("NO_AGENT_DIRECTORY", `${cwd}: the working directory does not exist`, { cwd });
-	const record = await openRecord(context.stepDirectory, call);
+	const record = await openRecord(context.stepDirectory, call, context.directory);
 	effects.crash("tool.input");
 	await context.confirmStart();
 	const changed = await changedSince(tool);

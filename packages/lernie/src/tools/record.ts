@@ -48,8 +48,11 @@ const inputText = ({ id, name, input }: ToolCall): string =>
  * Puts the start of a call on disk, file and names synced, before the call itself (DESIGN D25). Throws `TOOL_RECORD`
  * where it cannot, and where a call of this id was started in this step before: nothing is started twice (law 3).
  */
-export const openRecord = async (stepDirectory: string, call: ToolCall): Promise<CallRecord> => {
-	const directory = callDirectory(call.id);
+export const openRecord = async (
+	stepDirectory: string,
+	call: ToolCall,
+	directory = callDirectory(call.id),
+): Promise<CallRecord> => {
 	const path = join(stepDirectory, "tools", directory);
 	const input = join(path, "input.json");
 	try {

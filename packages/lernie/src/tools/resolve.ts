@@ -6,6 +6,7 @@ import type { Environment } from "../process/environment.ts";
 import { fileDigest } from "../process/file-digest.ts";
 import { BUILTINS } from "./builtin/pool.ts";
 import type { HostTools } from "./host.ts";
+import { MULTI_TOOL } from "./multi-tool.ts";
 
 /**
  * What answers to a tool's name. `program` is what the control is told: the real path of a file, `builtin:<name>`, `host`
@@ -78,6 +79,8 @@ const withoutFile = (kind: "host" | "builtin" | "unknown", name: string, program
  * chosen and then fails to start, rather than another one being run in its place. Never rejects for a name.
  */
 export const resolveTool = async (name: string, { dataRoot, env, host }: ResolveOptions): Promise<ResolvedTool> => {
+	// The drive answers this one itself, so that no file and no host can stand in for it.
+	if (name === MULTI_TOOL) return withoutFile("builtin", name, `builtin:${name}`);
 	if (host?.definitions().some((tool) => tool.name === name)) return withoutFile("host", name, "host");
 	if (UNUSABLE.test(name)) return withoutFile("unknown", name, "unknown");
 	const file = `${TOOL_PREFIX}${name}`;

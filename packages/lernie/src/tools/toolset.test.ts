@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 import { verifies } from "../../../../conformance/support/verifies.ts";
 import { BUILTINS } from "./builtin/pool.ts";
 import { shippedTools } from "./definitions.ts";
+import { MULTI_TOOL } from "./multi-tool.ts";
 import { composeTools, permitted, refusalOfUngranted } from "./toolset.ts";
 
 const tool = (name: string): ToolDefinition => ({ name, input_schema: '{"type":"object","x":1}' });
@@ -64,7 +65,7 @@ test("a refusal names the tool and the toolset", () => {
 });
 
 test("every built-in is described, with a schema that accepts its keys and no others", () => {
-	expect([...shippedTools.keys()].sort()).toEqual([...BUILTINS.keys()].sort());
+	expect([...shippedTools.keys()].sort()).toEqual([...BUILTINS.keys(), MULTI_TOOL].sort());
 	for (const { schema, description } of shippedTools.values()) {
 		expect(parseJsonText(schema).ok).toBe(true);
 		expect(JSON.parse(schema)).toMatchObject({ type: "object", additionalProperties: false });
