@@ -5,6 +5,7 @@ import { LernieError } from "@lernie/contract";
 import { initRepo, openRepo, type Repo } from "../git/repo.ts";
 import type { Roots } from "../workspace/roots.ts";
 import { type AuthorOptions, authorConfig } from "./author.ts";
+import { SHIPPED_TOOLS } from "./shipped.ts";
 
 /** For tests: an empty workspace with its own config and data roots. */
 export interface ConfigFixture {
@@ -51,7 +52,7 @@ export const withConfig = async (act: (fixture: ConfigFixture) => Promise<void>)
 		effects: { now },
 		roots,
 		workspace,
-		builtinTools: ["bash", "read_file", "cd", "message"],
+		builtinTools: [...SHIPPED_TOOLS],
 	};
 	try {
 		await act({
