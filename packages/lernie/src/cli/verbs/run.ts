@@ -3,6 +3,7 @@ import { resolve } from "node:path";
 import { EXIT, type ExitCode, LernieError } from "@lernie/contract";
 import { found } from "../../drive/found.ts";
 import { wake } from "../../drive/launch.ts";
+import { readOwner } from "../../drive/owner.ts";
 import type { DriveContext } from "../../drive/session.ts";
 import type { Lease } from "../../workspace/lease.ts";
 import { driveAndReport } from "../drive-end.ts";
@@ -30,10 +31,25 @@ const stepsLimit = (given: string): string => {
 	return `steps=${given}`;
 };
 
+const BEGIN_MS = 5000;
+const POLL_MS = 20;
+
+/** Whether another process has begun to drive a new agent; waited for, so that a `stop` right after this finds it. */
+const isTakenOver = async ({ repo, effects }: DriveContext, agent: string): Promise<boolean> => {
+	const deadline = performance.now() + BEGIN_MS;
+	while ((await readOwner(repo, agent))?.pid === process.pid) {
+		if (performance.now() >= deadline) return false;
+		await effects.sleep(POLL_MS);
+	}
+	return true;
+};
+
 /** Leaves a new agent to a driver of its own, which outlives this process and its terminal. */
 const detach = async (context: DriveContext, agent: string, lease: Lease, output: Output): Promise<ExitCode> => {
 	await lease.release();
 	await wake(context.layout, agent, context.effects);
+	if (!(await isTakenOver(context, agent)))
+		output.say("its driver has not begun yet; `lernie ls` shows whether it does");
 	// With --json the line of the agent has said it.
 	if (!output.json) output.product(`${agent}\n`);
 	return EXIT.done;
