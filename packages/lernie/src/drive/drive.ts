@@ -7,6 +7,7 @@ import {
 	faultOf,
 	type MarkKind,
 	markRef,
+	messageOf,
 } from "@lernie/contract";
 import { removeStaleLocks } from "../git/locks.ts";
 import { createSnapshotCache } from "../git/snapshot.ts";
@@ -19,7 +20,7 @@ import { appendDriverRecord } from "../workspace/steps.ts";
 import { closeControls } from "./governing.ts";
 import { type HopOutcome, hop } from "./hop.ts";
 import { wake } from "./launch.ts";
-import { readOwner, takeOwnership } from "./owner.ts";
+import { isOwner, readOwner, takeOwnership } from "./owner.ts";
 import { endBackground, endLeft } from "./recover.ts";
 import type { DriveContext, Session } from "./session.ts";
 import { createTranscriptCache } from "./transcript-state.ts";
@@ -133,8 +134,17 @@ const release = async (session: Session, outcome: HopOutcome, oneHop: boolean): 
 	effects.crash("release.after");
 	if (!unseen(inbox, seen)) return undefined;
 	if (!stop.aborted) return oneHop ? undefined : acquireLease(inbox);
-	await wake(layout, agent, effects);
+	await wake(layout, agent, effects).catch((thrown: unknown) => {
+		// Nothing is lost: it is delivered whenever somebody drives the agent.
+		const message = `a message came in and no driver could be started for it: ${messageOf(thrown)}`;
+		session.emit({ type: "notice", code: "NOT_WOKEN", message });
+	});
 	return undefined;
+};
+
+/** What runs for an agent is another driver's once that one took over. */
+const leaveNothingRunning = async (session: Session, oneHop: boolean): Promise<void> => {
+	if (!oneHop && (await isOwner(session))) await endBackground(session);
 };
 
 interface Turn {
@@ -149,7 +159,7 @@ const driveOnce = async (context: DriveContext, options: DriveOptions, lease: Le
 	try {
 		session = await openSession(context, options, lease, kept);
 		const outcome = await runHops(session, oneHop);
-		if (!oneHop) await endBackground(session);
+		await leaveNothingRunning(session, oneHop);
 		const end = endOf(outcome);
 		const code = END_CODES.get(end.exit);
 		if (code !== undefined) await recordEnd(session, code, end.message ?? "", end.exit);
@@ -159,7 +169,7 @@ const driveOnce = async (context: DriveContext, options: DriveOptions, lease: Le
 		const fault = faultOf(thrown);
 		// A driver that lost its agent writes nothing more about it.
 		if (session !== undefined && fault.code !== "OWNER_LOST") {
-			if (!oneHop) await endBackground(session);
+			await leaveNothingRunning(session, oneHop);
 			// On a full disk this fails as well; what is told is the fault that ended the drive.
 			await recordEnd(session, fault.code, fault.message, exitCodeOf(fault)).catch(() => undefined);
 		}

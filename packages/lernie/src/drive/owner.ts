@@ -66,7 +66,8 @@ export const readOwner = async (
 const lost = ({ agent }: Session): LernieError =>
 	new LernieError("OWNER_LOST", `agent ${agent}: another process took it over; nothing more was written`, { agent });
 
-const isOwner = async ({ repo, agent, owner, lease }: Session): Promise<boolean> =>
+/** Whether this process still drives the agent. */
+export const isOwner = async ({ repo, agent, owner, lease }: Session): Promise<boolean> =>
 	lease.intact() && (await repo.resolve(markRef("owner", agent))) === owner;
 
 /**
