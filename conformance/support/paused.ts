@@ -10,6 +10,7 @@ process.kill = (pid, signal) => kill.call(process, pid, signal === "SIGKILL" && 
 const stopped = (pid: number): boolean => /^State:\s+T/m.test(readFileSync(`/proc/${pid}/status`, "utf8"));
 
 export interface Paused {
+	readonly pid: number;
 	readonly resume: () => Promise<{ readonly code: number | null; readonly stderr: string }>;
 }
 
@@ -22,6 +23,7 @@ export const pauseAt = async (ws: Workspace, site: string, args: readonly string
 	if (pid === undefined) throw new Error("it did not start");
 	await until(`it stops at ${site}`, () => stopped(pid));
 	return {
+		pid,
 		resume: async () => {
 			process.kill(pid, "SIGCONT");
 			return started.ended;

@@ -8,6 +8,7 @@ import { createAdapter } from "../models/adapters.ts";
 import { shippedTools } from "../tools/definitions.ts";
 import { takenNames } from "../workspace/address.ts";
 import { makeDirectory } from "../workspace/durable.ts";
+import { whileFounding } from "../workspace/founding-lock.ts";
 import { checkName, mintAgentId, mintName } from "../workspace/ids.ts";
 import { deposit, PERSON } from "../workspace/inbox.ts";
 import { agentDirectory, inboxDirectory } from "../workspace/layout.ts";
@@ -91,8 +92,11 @@ const describeGrant = async (
 interface Plan {
 	readonly commit: Oid;
 	readonly config: LoadedConfig;
-	readonly name: string;
 	readonly cwd: string | undefined;
+}
+
+interface Named extends Plan {
+	readonly name: string;
 }
 
 /** A model that cannot even be set up is a refusal here, not a failed call later. */
@@ -109,9 +113,10 @@ const checkAdapter = async ({ effects, layout }: DriveContext, { role, rows }: L
 	}
 };
 
-/** Everything that can be refused, before anything exists (law 6). */
+/** What can be refused whoever else founds an agent just now, before anything exists (law 6). */
 const plan = async (context: DriveContext, founding: Founding): Promise<Plan> => {
 	const { repo, roots, effects, layout } = context;
+	if (founding.name !== undefined) checkName(founding.name, new Set());
 	const cwd = founding.cwd === undefined ? undefined : resolveCwd(founding.cwd);
 	const commit = await governingCommit(context, founding.config);
 	const config = await loadConfig(repo, commit, {
@@ -123,9 +128,15 @@ const plan = async (context: DriveContext, founding: Founding): Promise<Plan> =>
 		...(cwd === undefined ? {} : { cwd }),
 	});
 	await checkAdapter(context, config);
+	return { commit, config, cwd };
+};
+
+/** The name the agent will wear. Until its ref exists nobody else may be looking for one: see `whileFounding`. */
+const chooseName = async ({ repo, effects }: DriveContext, wanted: string | undefined): Promise<string> => {
 	const taken = await takenNames(repo);
-	if (founding.name !== undefined) checkName(founding.name, taken);
-	return { commit, config, name: founding.name ?? mintName(taken, effects.random), cwd };
+	if (wanted === undefined) return mintName(taken, effects.random);
+	checkName(wanted, taken);
+	return wanted;
 };
 
 /** The first commit of an agent, on top of the configuration that governs it: what it is for and what it has. */
@@ -133,7 +144,7 @@ const foundingCommit = (
 	batch: ObjectBatch,
 	agent: string,
 	{ goal, model, limits }: Founding,
-	{ commit, config, name, cwd }: Plan,
+	{ commit, config, name, cwd }: Named,
 	descriptions: readonly TreeEntry[],
 	at: Date,
 ): Oid => {
@@ -151,20 +162,22 @@ const foundingCommit = (
 	return batch.commit({ tree: batch.tree(entries), parents: [commit], message, at });
 };
 
-/**
- * Founds an agent: its inbox and lease, its first message, then one ref transaction at a finished commit, then its
- * directory (D4, CONTRACTS §7). A refusal leaves nothing behind. The caller drives with the lease it gets.
- */
-export const found = async (context: DriveContext, founding: Founding): Promise<Founded> => {
+/** Longer than anybody looks at a lease: a look at an inbox that was just made must not end the founding. */
+const LEASE_SECONDS = 2;
+
+const create = async (
+	context: DriveContext,
+	founding: Founding,
+	planned: Named,
+	batch: ObjectBatch,
+	descriptions: readonly TreeEntry[],
+): Promise<Founded> => {
 	const { repo, effects, layout } = context;
-	const batch = repo.batch();
-	const planned = await plan(context, founding);
-	const { commit, config, name, cwd } = planned;
-	const descriptions = await describeGrant(context, batch, commit, config.role.tools);
+	const { name, cwd } = planned;
 	const agent = mintAgentId(effects.now(), effects.random);
 	const inbox = inboxDirectory(layout, agent);
 	makeDirectory(inbox);
-	const lease = await acquireLease(inbox);
+	const lease = await acquireLease(inbox, LEASE_SECONDS);
 	if (lease === undefined)
 		throw new LernieError("LEASE", `agent ${agent}: somebody else holds the lease of a new agent`, { agent });
 	try {
@@ -190,4 +203,19 @@ export const found = async (context: DriveContext, founding: Founding): Promise<
 		await lease.release();
 		throw thrown;
 	}
+};
+
+/**
+ * Founds an agent: its inbox and lease, its first message, then one ref transaction at a finished commit, then its
+ * directory (D4, CONTRACTS §7). A refusal leaves nothing behind. Of two that want one name at once, one gets it and the
+ * other is refused. The caller drives with the lease it gets.
+ */
+export const found = async (context: DriveContext, founding: Founding): Promise<Founded> => {
+	const batch = context.repo.batch();
+	const planned = await plan(context, founding);
+	const descriptions = await describeGrant(context, batch, planned.commit, planned.config.role.tools);
+	return whileFounding(context.layout, async () => {
+		const name = await chooseName(context, founding.name);
+		return create(context, founding, { ...planned, name }, batch, descriptions);
+	});
 };

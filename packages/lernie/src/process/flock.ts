@@ -11,11 +11,12 @@ const flock = (args: readonly string[], fd: number): Promise<number> =>
 	});
 
 /**
- * Takes the kernel lock on an open file description without waiting: true when it is ours, false when another holds it.
- * The lock stays with `fd` after the helper exits and is dropped by the kernel when this process dies (DESIGN §11).
+ * Takes the kernel lock on an open file description, waiting up to `seconds` (0: not at all): true when it is ours, false
+ * when another holds it. The lock stays with `fd` after the helper exits and is dropped by the kernel when this process
+ * dies (DESIGN §11).
  */
-export const tryLock = async (fd: number): Promise<boolean> => {
-	const code = await flock(["-n", "-x"], fd);
+export const tryLock = async (fd: number, seconds: number): Promise<boolean> => {
+	const code = await flock(["-x", ...(seconds === 0 ? ["-n"] : ["-w", String(seconds)])], fd);
 	if (code === 0) return true;
 	if (code === 1) return false;
 	throw new LernieError("LEASE", `flock ended with code ${code}`, { code });

@@ -8,12 +8,18 @@ export interface Lease {
 	release(): Promise<void>;
 }
 
-/** Takes the lease on an existing inbox directory without waiting; undefined where another process holds it. */
-export const acquireLease = async (inbox: string): Promise<Lease | undefined> => {
+/** Longer than a look at the lease takes, which holds it: who means to drive is not turned away by one. */
+const LOOK_SECONDS = 0.2;
+
+/**
+ * Takes the lease on an existing inbox directory; undefined where another process holds it and still does after
+ * `patience` seconds.
+ */
+export const acquireLease = async (inbox: string, patience = LOOK_SECONDS): Promise<Lease | undefined> => {
 	const fd = openSync(inbox, "r");
 	let taken = false;
 	try {
-		taken = await tryLock(fd);
+		taken = await tryLock(fd, patience);
 	} finally {
 		if (!taken) closeSync(fd);
 	}
@@ -40,7 +46,7 @@ export const acquireLease = async (inbox: string): Promise<Lease | undefined> =>
 /** Whether somebody drives the agent of this inbox right now; an inbox that is not there is nobody's. */
 export const isLeaseHeld = async (inbox: string): Promise<boolean> => {
 	if (statSync(inbox, { throwIfNoEntry: false }) === undefined) return false;
-	const lease = await acquireLease(inbox);
+	const lease = await acquireLease(inbox, 0);
 	await lease?.release();
 	return lease === undefined;
 };
