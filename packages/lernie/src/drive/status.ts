@@ -1,13 +1,12 @@
-import { join } from "node:path";
-import { type AgentState, EXIT, LernieError, markRef } from "@lernie/contract";
+import { type AgentState, type DriverRecord, EXIT, LernieError, markRef } from "@lernie/contract";
 import { type AgentRef, listAgents, readName } from "../workspace/address.ts";
 import { parentOf } from "../workspace/ids.ts";
 import { listDeposits } from "../workspace/inbox.ts";
 import { inboxDirectory } from "../workspace/layout.ts";
 import { readHeld } from "../workspace/marks.ts";
-import { readRegular } from "../workspace/regular.ts";
-import { latestStep, readDriverRecord, readMeta, stepDirectory } from "../workspace/steps.ts";
+import { readDriverRecord } from "../workspace/steps.ts";
 import { readTip } from "./facts.ts";
+import { readLastCall } from "./last-call.ts";
 import { readOwner } from "./owner.ts";
 import { isLive } from "./park.ts";
 import type { DriveContext } from "./session.ts";
@@ -36,22 +35,19 @@ const foundedAt = (agent: string): string => {
 	return stamp.replace(/^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z$/, "$1-$2-$3T$4:$5:$6Z");
 };
 
-const lastSegmentFailed = (response: string): boolean => {
-	const lines = (readRegular(response) ?? "").split("\n").slice(0, -1);
-	if (lines.at(-1) !== '{"type":"end"}') return false;
-	const start = lines.slice(0, -1).lastIndexOf('{"type":"end"}');
-	return lines.slice(start + 1).some((line) => line.startsWith('{"type":"error"'));
-};
-
-/** Whether the newest model call came back with an error and nothing was committed since. */
-const callFailed = ({ layout }: Reader, agent: string, tip: string): boolean => {
-	const step = latestStep(layout, agent);
-	if (step === 0) return false;
-	const directory = stepDirectory(layout, agent, step);
-	return readMeta(directory)?.commit === tip && lastSegmentFailed(join(directory, "response.json"));
-};
-
 const DRIVE_FAULTS: readonly number[] = [EXIT.failure, EXIT.modelFailure, EXIT.refused];
+
+/** How the last drive ended, where nothing was committed since, and whether that or the newest model call was a failure. */
+export const readLastEnd = (
+	{ layout }: Pick<Reader, "layout">,
+	{ id, tip }: AgentRef,
+): { readonly record: DriverRecord | undefined; readonly failed: boolean } => {
+	const newest = readDriverRecord(layout, id);
+	const record = newest?.tip === tip ? newest : undefined;
+	if (record !== undefined && DRIVE_FAULTS.includes(record.exit)) return { record, failed: true };
+	const { end, from } = readLastCall(layout, id);
+	return { record, failed: end === "failed" && from === tip };
+};
 
 /** Reads one agent's state off the disk; holds no lock and writes nothing. The rules come in the order of CONTRACTS §10. */
 export const readStatus = async (context: Reader, agent: AgentRef): Promise<AgentStatus> => {
@@ -66,17 +62,16 @@ export const readStatus = async (context: Reader, agent: AgentRef): Promise<Agen
 		readOwner(repo, id),
 	]);
 	const mail = listDeposits(inboxDirectory(layout, id)).length;
-	const record = readDriverRecord(layout, id);
-	const error = record !== undefined && record.tip === tip ? record : undefined;
+	const { record, failed } = readLastEnd(context, agent);
 	const live = isLive(held?.mark, transcript) ? held?.mark : undefined;
 	const state = (): AgentState => {
 		if (owner?.alive === true) return "running";
-		if ((error !== undefined && DRIVE_FAULTS.includes(error.exit)) || callFailed(context, id, tip)) return "failed";
+		if (failed) return "failed";
 		// A fault that parked its call is one that is held; in the middle of a batch it parks nothing.
-		if (error?.exit === EXIT.controlFault && live === undefined) return "failed";
+		if (record?.exit === EXIT.controlFault && live === undefined) return "failed";
 		if (live !== undefined) return "held";
 		if (limit === tip) return "limit";
-		if (error?.exit === EXIT.stopped) return "stopped";
+		if (record?.exit === EXIT.stopped) return "stopped";
 		if (openCalls(transcript.window).length > 0) return "crashed";
 		if (mail > 0 || transcript.tail !== "assistant") return "pending";
 		return "done";
@@ -91,7 +86,7 @@ export const readStatus = async (context: Reader, agent: AgentRef): Promise<Agen
 		pending_mail: mail,
 		held: live?.reason ?? null,
 		usage: transcript.usage,
-		last_error: error === undefined ? null : { at: error.at, code: error.code, message: error.message },
+		last_error: record === undefined ? null : { at: record.at, code: record.code, message: record.message },
 		founded_at: foundedAt(id),
 	};
 };

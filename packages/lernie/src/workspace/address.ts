@@ -1,6 +1,7 @@
-import { AGENT_REF_ROOT, LernieError } from "@lernie/contract";
+import { AGENT_REF_ROOT, agentRef, LernieError } from "@lernie/contract";
 import type { Repo } from "../git/repo.ts";
 import type { Oid } from "../git/types.ts";
+import { isAgentId } from "./ids.ts";
 
 const PREFIX_MIN = 4;
 
@@ -40,6 +41,8 @@ const one = (needle: string, found: readonly AgentRef[], what: string): string |
 export const findAgent = async (repo: Repo, needle: string): Promise<string> => {
 	if (needle === "" || needle === "." || needle === ".." || /[/\\\0]/.test(needle))
 		throw new LernieError("ADDRESS", `agent ${JSON.stringify(needle)}: not an id or a name. ${HOW}`, { agent: needle });
+	// Most addresses come from a program and are whole ids: no list of everybody is needed for one.
+	if (isAgentId(needle) && (await repo.resolve(agentRef(needle))) !== undefined) return needle;
 	const agents = await listAgents(repo);
 	if (agents.some(({ id }) => id === needle)) return needle;
 	const names = await Promise.all(agents.map(({ tip }) => readName(repo, tip)));

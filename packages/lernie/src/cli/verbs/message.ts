@@ -1,7 +1,7 @@
-import { ENV, EXIT, type ExitCode, LernieError } from "@lernie/contract";
+import { agentRef, ENV, EXIT, type ExitCode, LernieError } from "@lernie/contract";
 import { mail } from "../../drive/message.ts";
-import { readStatus } from "../../drive/status.ts";
-import { findAgent, listAgents } from "../../workspace/address.ts";
+import { readLastEnd } from "../../drive/status.ts";
+import { findAgent } from "../../workspace/address.ts";
 import { PERSON } from "../../workspace/inbox.ts";
 import { printDocument } from "../output.ts";
 import { inWorkspace, textArgument, type World } from "../world.ts";
@@ -14,12 +14,12 @@ export const message = async (world: World, address: string, text: string): Prom
 	const sender = env[ENV.convBranch];
 	return inWorkspace(world, async (context) => {
 		const id = await findAgent(context.repo, address);
-		const ref = (await listAgents(context.repo)).find((agent) => agent.id === id);
-		const before = ref === undefined ? undefined : await readStatus(context, ref);
+		const tip = (await context.repo.resolve(agentRef(id))) ?? "";
+		const before = readLastEnd(context, { id, tip });
 		const sent = await mail(context, { to: id, sender: sender === undefined || sender === "" ? PERSON : sender, body });
-		if (before?.state === "failed" && sent.started)
+		if (before.failed && sent.started)
 			world.output.say(
-				`note: the last drive of ${id} failed: ${before.last_error?.message ?? "its model call ended in an error"}`,
+				`note: the last drive of ${id} failed: ${before.record?.message ?? "its model call ended in an error"}`,
 			);
 		if (!world.output.json)
 			world.output.say(
