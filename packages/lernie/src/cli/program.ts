@@ -10,6 +10,23 @@ export interface Parsed {
 	readonly action: Action;
 }
 
+/** Verbs that other programs and repairs need and a day's work does not: shown by `help --all` alone (DESIGN §6). */
+const PLUMBING = { hidden: true } as const;
+
+const addHelp = (program: Command): void => {
+	program.helpCommand(false);
+	program
+		.command("help [verb]")
+		.description("this list, or one verb; with --all the plumbing too")
+		.option("--all", "every verb")
+		.action((name: string | undefined, flags: { readonly all?: boolean }) => {
+			if (flags.all === true) program.configureHelp({ visibleCommands: ({ commands }) => [...commands] });
+			const verb = name === undefined ? program : program.commands.find((command) => command.name() === name);
+			if (verb === undefined) program.error(`error: unknown command '${name}'`);
+			else verb.help();
+		});
+};
+
 const addVerbs = (program: Command, choose: (verb: string, action: Action) => void): void => {
 	program
 		.command("demo")
@@ -63,12 +80,16 @@ const addVerbs = (program: Command, choose: (verb: string, action: Action) => vo
 		.option("--crash-sites", "list the points at which LERNIE_CRASH_AT can kill a driver")
 		.action((flags) => choose("doctor", async (world) => (await import("./verbs/doctor.ts")).doctor(world, flags)));
 	program
-		.command("advance <agent>")
+		.command("advance <agent>", PLUMBING)
 		.description("drive an agent until it rests")
 		.option("--hop", "exactly one hop")
 		.action((agent, flags) =>
 			choose("advance", async (world) => (await import("./verbs/advance.ts")).advance(world, agent, flags)),
 		);
+	program
+		.command("scan", PLUMBING)
+		.description("name agents that died unheard, and wake those whose mail was left lying")
+		.action(() => choose("scan", async (world) => (await import("./verbs/scan.ts")).scan(world)));
 	const config = program.command("config").description("look at configurations");
 	config
 		.command("show [name]")
@@ -100,6 +121,7 @@ export const parseArguments = (
 	addVerbs(program, (verb, action) => {
 		chosen.push({ verb, action });
 	});
+	addHelp(program);
 	program.parse(argv, { from: "user" });
 	const parsed = chosen[0] ?? program.help({ error: true });
 	const { workspace, json } = program.opts<{ workspace?: string; json?: boolean }>();

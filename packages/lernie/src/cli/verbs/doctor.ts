@@ -1,20 +1,10 @@
-import { readdirSync } from "node:fs";
-import { EXIT, type ExitCode, errnoOf } from "@lernie/contract";
-import { listAgents } from "../../workspace/address.ts";
+import { EXIT, type ExitCode } from "@lernie/contract";
 import { CRASH_SITES } from "../../workspace/crash.ts";
 import { listDeposits } from "../../workspace/inbox.ts";
+import { listInboxes } from "../../workspace/inboxes.ts";
 import { inboxDirectory } from "../../workspace/layout.ts";
 import { printDocument } from "../output.ts";
 import { inWorkspace, type World } from "../world.ts";
-
-const inboxes = (path: string): readonly string[] => {
-	try {
-		return readdirSync(path).sort();
-	} catch (thrown) {
-		if (errnoOf(thrown) === "ENOENT") return [];
-		throw thrown;
-	}
-};
 
 /** `doctor`: the crash sites of this build, or what lies in the workspace that no agent owns. */
 export const doctor = async (world: World, flags: { readonly crashSites?: boolean }): Promise<ExitCode> => {
@@ -23,10 +13,8 @@ export const doctor = async (world: World, flags: { readonly crashSites?: boolea
 		return EXIT.done;
 	}
 	return inWorkspace(world, async ({ layout, repo }) => {
-		const agents = new Set((await listAgents(repo)).map(({ id }) => id));
-		const lost = inboxes(layout.inbox)
-			.filter((id) => !agents.has(id))
-			.map((id) => ({ id, messages: listDeposits(inboxDirectory(layout, id)).length }));
+		const { orphans } = await listInboxes(layout, repo);
+		const lost = orphans.map((id) => ({ id, messages: listDeposits(inboxDirectory(layout, id)).length }));
 		const lines = lost.map(
 			({ id, messages }) => `inbox/${id}: no agent of that id; ${messages} message(s) nobody will read`,
 		);
