@@ -11,6 +11,8 @@ const stopped = (pid: number): boolean => /^State:\s+T/m.test(readFileSync(`/pro
 
 export interface Paused {
 	readonly pid: number;
+	/** Left for it until it goes on. */
+	readonly signal: (signal: NodeJS.Signals) => void;
 	readonly resume: () => Promise<{ readonly code: number | null; readonly stderr: string }>;
 }
 
@@ -24,6 +26,7 @@ export const pauseAt = async (ws: Workspace, site: string, args: readonly string
 	await until(`it stops at ${site}`, () => stopped(pid));
 	return {
 		pid,
+		signal: (signal) => void process.kill(pid, signal),
 		resume: async () => {
 			process.kill(pid, "SIGCONT");
 			return started.ended;

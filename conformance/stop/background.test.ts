@@ -1,0 +1,163 @@
+import { expect } from "vitest";
+import { shellControl, tableControl, tickTool } from "../support/controls.ts";
+import { isReady, startRun, waitingTool } from "../support/driving.ts";
+import { createPlace, type Place, until } from "../support/place.ts";
+import { isAlive, ofCalls } from "../support/processes.ts";
+import { verifies } from "../support/verifies.ts";
+import { HOLD, quiet, stateOf } from "../support/window.ts";
+import { createWorkspace, type Script, type Workspace, type WorkspaceOptions } from "../support/workspace.ts";
+
+/** Starts a process that outlives its call and says who it is, in each of the two ways that people know. */
+const LEAVES = [
+	'mkdir -p "$LERNIE_HOME/left"',
+	"sleep 600 > /dev/null 2>&1 &",
+	'echo $! > "$LERNIE_HOME/left/job"',
+	'(setsid sh -c \'trap "" TERM; echo $$ > "$LERNIE_HOME/left/daemon"; while :; do sleep 1; done\' > /dev/null 2>&1 &)',
+	'until [ -s "$LERNIE_HOME/left/daemon" ]; do sleep 0.01; done',
+].join("\n");
+
+const LEAVE = { id: "t1", name: "bash", input: { command: LEAVES } };
+
+const left = (place: Place): readonly number[] =>
+	["job", "daemon"].map((name) => Number(place.read(`home/left/${name}`)));
+
+/** Says which of what was left still runs. */
+const PROBE = {
+	name: "bash",
+	input: {
+		command:
+			'for pid in $(cat "$LERNIE_HOME"/left/*); do [ -e /proc/$pid ] && echo "$pid $(cut -c1-40 /proc/$pid/stat)"; done; true',
+	},
+};
+
+const create = (calls: Script["calls"], options: Partial<WorkspaceOptions> = {}): Promise<Workspace> => {
+	const place = options.place ?? createPlace();
+	tickTool(place, "slow");
+	tickTool(place, "ask");
+	return createWorkspace({ place, script: { calls }, tools: ["bash", "slow", "ask"], ...options });
+};
+
+verifies(
+	"background-ended",
+	"what a call left in the background lives while its drive goes on, and is ended with the drive",
+	async () => {
+		const ws = await create([{ tools: [LEAVE] }, { tools: [PROBE] }, { say: "done" }]);
+		const ran = await ws.run();
+		expect(ran, ran.stderr).toMatchObject({ code: 0 });
+		const [pids, seen] = [left(ws), ws.results(ran.agent)[1]?.text ?? ""];
+		for (const pid of pids) expect(seen).toMatch(new RegExp(`^${pid} `, "m"));
+		expect(pids.filter(isAlive)).toEqual([]);
+		expect(ofCalls(ws, ran.agent)).toEqual([]);
+	},
+);
+
+const controlled = (answer: string) => {
+	const place = createPlace();
+	return { place, control: tableControl(place, { ask: answer }) };
+};
+
+const ENDS: readonly (readonly [number, string, () => readonly [Script["calls"], Partial<WorkspaceOptions>]])[] = [
+	[10, "held", () => [[{ tools: [LEAVE, { name: "ask" }] }], controlled(HOLD)]],
+	[14, "at a control fault", () => [[{ tools: [LEAVE, { name: "ask" }] }], controlled("{}")]],
+	[12, "at a limit", () => [[{ tools: [LEAVE] }, { say: "never" }], { workflow: { limits: { steps: 1 } } }]],
+	[13, "at a model failure", () => [[{ tools: [LEAVE] }, { attempts: [{ error: { status: 400 } }] }], {}]],
+	[1, "at a fault", () => [[{ tools: [LEAVE, { name: "slow" }] }], {}]],
+];
+
+for (const [code, name, make] of ENDS)
+	verifies("background-ended", `a drive that ends ${name} ends what its calls left in the background`, async () => {
+		const [calls, options] = make();
+		const ws = await create(calls, options);
+		tickTool(ws, "slow", "kill -SEGV $$");
+		const ran = await ws.run();
+		expect(ran, ran.stderr).toMatchObject({ code });
+		expect(left(ws).filter(isAlive)).toEqual([]);
+		expect(ofCalls(ws, ran.agent)).toEqual([]);
+	});
+
+verifies("background-ended", "a stopped drive ends what its calls left in the background", async () => {
+	const ws = await create([{ tools: [LEAVE, { name: "slow" }] }]);
+	waitingTool(ws, "slow");
+	const run = await startRun(ws);
+	await isReady(ws, "slow");
+	expect(left(ws).filter(isAlive)).toHaveLength(2);
+	expect(await run.stop()).toMatchObject({ code: 11 });
+	expect(left(ws).filter(isAlive)).toEqual([]);
+});
+
+verifies(
+	"background-recovered",
+	"what a killed drive's calls left in the background is gone before the next drive starts anything, also of calls it had answered",
+	async () => {
+		const ws = await create([{ tools: [LEAVE, { name: "slow" }] }, { tools: [PROBE] }, { say: "done" }]);
+		waitingTool(ws, "slow");
+		const run = await startRun(ws);
+		await isReady(ws, "slow");
+		await run.stop("SIGKILL");
+		const pids = left(ws);
+		expect(pids.filter(isAlive)).toHaveLength(2);
+		expect(await ws.advance(run.agent)).toMatchObject({ code: 0 });
+		expect(ws.results(run.agent).at(-1)?.text).toBe("Exit code: 0\n");
+		expect(pids.filter(isAlive)).toEqual([]);
+	},
+);
+
+verifies(
+	"background-recovered",
+	"so is what an earlier step's call left, when the drive was killed between two calls",
+	async () => {
+		const ws = await create([{ tools: [LEAVE] }, { say: "hm", tools: [PROBE] }, { say: "done" }]);
+		const { agent, signal } = await ws.run("go", { env: { LERNIE_CRASH_AT: "call.request#2" } });
+		expect([signal, left(ws).filter(isAlive).length]).toEqual(["SIGKILL", 2]);
+		expect(await ws.advance(agent)).toMatchObject({ code: 0 });
+		expect(ws.results(agent).at(-1)?.text).toBe("Exit code: 0\n");
+		expect(left(ws).filter(isAlive)).toEqual([]);
+	},
+);
+
+verifies(
+	"background-recovered",
+	"a held agent whose driver was killed as it parked is looked after by the drive that asks again",
+	async () => {
+		const { place, control } = controlled(HOLD);
+		const ws = await create([{ tools: [LEAVE, { name: "ask" }] }], { place, control });
+		const { agent, signal } = await ws.run("go", { env: { LERNIE_CRASH_AT: "mark.written" } });
+		expect([signal, left(ws).filter(isAlive).length]).toEqual(["SIGKILL", 2]);
+		// The control writes down what it sees when it is asked the next time.
+		shellControl(
+			place,
+			`for pid in $(cat ${place.path("home/left")}/*); do if [ -e /proc/$pid ]; then echo $pid >> ${place.path("seen")}; fi; done; printf '%s' '${HOLD}'`,
+		);
+		expect(await ws.advance(agent)).toMatchObject({ code: 10 });
+		expect([place.exists("seen"), left(ws).filter(isAlive)]).toEqual([false, []]);
+	},
+);
+
+verifies("background-hops", "between two hops it lives on, and a drive that rests ends it", async () => {
+	const ws = await create([{ tools: [LEAVE] }, { tools: [PROBE] }, { say: "done" }]);
+	const { agent } = await ws.run("go", { env: { LERNIE_CRASH_AT: "found.directory" } });
+	const founded =
+		agent === "" ? ws.git("for-each-ref", "--format=%(refname:lstrip=3)", "refs/heads/agents").trim() : agent;
+	expect(await ws.advance(founded, { flags: ["--hop"] })).toMatchObject({ code: 0 });
+	expect(left(ws).filter(isAlive)).toHaveLength(2);
+	expect(await ws.advance(founded, { flags: ["--hop"] })).toMatchObject({ code: 0 });
+	const seen = ws.results(founded)[1]?.text ?? "";
+	for (const pid of left(ws)) expect(seen).toMatch(new RegExp(`^${pid} `, "m"));
+	expect(left(ws).filter(isAlive)).toHaveLength(2);
+	expect(await ws.advance(founded)).toMatchObject({ code: 0 });
+	await quiet(ws);
+	expect([await stateOf(ws, founded), left(ws).filter(isAlive)]).toEqual(["done", []]);
+});
+
+verifies("background-own", "the end of one agent's drive leaves what another agent started alone", async () => {
+	const ws = await create([{ tools: [LEAVE, { name: "slow" }] }, { say: "done" }]);
+	waitingTool(ws, "slow");
+	const one = await startRun(ws);
+	await isReady(ws, "slow");
+	const pids = left(ws);
+	ws.setScript({ calls: [{ tools: [{ name: "bash", input: { command: "true" } }] }, { say: "done" }] });
+	expect(await ws.run()).toMatchObject({ code: 0 });
+	expect(pids.filter(isAlive)).toEqual(pids);
+	await one.stop();
+	await until("it is gone", () => pids.filter(isAlive).length === 0);
+});
