@@ -2,33 +2,36 @@ import { expect } from "vitest";
 import { shellControl, tableControl, tickTool } from "../support/controls.ts";
 import { isReady, startRun, waitingTool } from "../support/driving.ts";
 import { createPlace, type Place, until } from "../support/place.ts";
-import { isAlive, ofCalls } from "../support/processes.ts";
+import { isAlive, ofCalls, printLiving } from "../support/processes.ts";
 import { verifies } from "../support/verifies.ts";
 import { HOLD, quiet, stateOf } from "../support/window.ts";
 import { createWorkspace, type Script, type Workspace, type WorkspaceOptions } from "../support/workspace.ts";
 
-/** Starts a process that outlives its call and says who it is, in each of the two ways that people know. */
-const LEAVES = [
-	'mkdir -p "$LERNIE_HOME/left"',
-	"sleep 600 > /dev/null 2>&1 &",
-	'echo $! > "$LERNIE_HOME/left/job"',
-	'(setsid sh -c \'trap "" TERM; echo $$ > "$LERNIE_HOME/left/daemon"; while :; do sleep 1; done\' > /dev/null 2>&1 &)',
-	'until [ -s "$LERNIE_HOME/left/daemon" ]; do sleep 0.01; done',
-].join("\n");
+/**
+ * Starts two processes that outlive their call and say who they are: a job of its shell, and a daemon in a session of its
+ * own with its parent gone.
+ */
+const leave = (onTerm: "dies" | "deaf" = "dies") => {
+	const daemon = `${onTerm === "deaf" ? 'trap "" TERM; ' : ""}echo $$ > "$LERNIE_HOME/left/daemon"; while :; do sleep 1; done`;
+	const command = [
+		'mkdir -p "$LERNIE_HOME/left"',
+		"sleep 600 > /dev/null 2>&1 &",
+		'echo $! > "$LERNIE_HOME/left/job"',
+		`(setsid sh -c '${daemon}' > /dev/null 2>&1 &)`,
+		'until [ -s "$LERNIE_HOME/left/daemon" ]; do sleep 0.01; done',
+	].join("\n");
+	return { id: "t1", name: "bash", input: { command } };
+};
 
-const LEAVE = { id: "t1", name: "bash", input: { command: LEAVES } };
+const LEAVE = leave();
 
 const left = (place: Place): readonly number[] =>
-	["job", "daemon"].map((name) => Number(place.read(`home/left/${name}`)));
+	["daemon", "job"].map((name) => Number(place.read(`home/left/${name}`)));
 
 /** Says which of what was left still runs. */
-const PROBE = {
-	name: "bash",
-	input: {
-		command:
-			'for pid in $(cat "$LERNIE_HOME"/left/*); do [ -e /proc/$pid ] && echo "$pid $(cut -c1-40 /proc/$pid/stat)"; done; true',
-	},
-};
+const PROBE = { name: "bash", input: { command: printLiving('$(cat "$LERNIE_HOME"/left/*)') } };
+
+const seen = (pids: readonly number[]): string => ["Exit code: 0", ...pids, ""].join("\n");
 
 const create = (calls: Script["calls"], options: Partial<WorkspaceOptions> = {}): Promise<Workspace> => {
 	const place = options.place ?? createPlace();
@@ -41,12 +44,11 @@ verifies(
 	"background-ended",
 	"what a call left in the background lives while its drive goes on, and is ended with the drive",
 	async () => {
-		const ws = await create([{ tools: [LEAVE] }, { tools: [PROBE] }, { say: "done" }]);
+		const ws = await create([{ tools: [leave("deaf")] }, { tools: [PROBE] }, { say: "done" }]);
 		const ran = await ws.run();
 		expect(ran, ran.stderr).toMatchObject({ code: 0 });
-		const [pids, seen] = [left(ws), ws.results(ran.agent)[1]?.text ?? ""];
-		for (const pid of pids) expect(seen).toMatch(new RegExp(`^${pid} `, "m"));
-		expect(pids.filter(isAlive)).toEqual([]);
+		expect(ws.results(ran.agent)[1]?.text).toBe(seen(left(ws)));
+		expect(left(ws).filter(isAlive)).toEqual([]);
 		expect(ofCalls(ws, ran.agent)).toEqual([]);
 	},
 );
@@ -89,7 +91,7 @@ verifies(
 	"background-recovered",
 	"what a killed drive's calls left in the background is gone before the next drive starts anything, also of calls it had answered",
 	async () => {
-		const ws = await create([{ tools: [LEAVE, { name: "slow" }] }, { tools: [PROBE] }, { say: "done" }]);
+		const ws = await create([{ tools: [leave("deaf"), { name: "slow" }] }, { tools: [PROBE] }, { say: "done" }]);
 		waitingTool(ws, "slow");
 		const run = await startRun(ws);
 		await isReady(ws, "slow");
@@ -97,7 +99,7 @@ verifies(
 		const pids = left(ws);
 		expect(pids.filter(isAlive)).toHaveLength(2);
 		expect(await ws.advance(run.agent)).toMatchObject({ code: 0 });
-		expect(ws.results(run.agent).at(-1)?.text).toBe("Exit code: 0\n");
+		expect(ws.results(run.agent).at(-1)?.text).toBe(seen([]));
 		expect(pids.filter(isAlive)).toEqual([]);
 	},
 );
@@ -110,7 +112,7 @@ verifies(
 		const { agent, signal } = await ws.run("go", { env: { LERNIE_CRASH_AT: "call.request#2" } });
 		expect([signal, left(ws).filter(isAlive).length]).toEqual(["SIGKILL", 2]);
 		expect(await ws.advance(agent)).toMatchObject({ code: 0 });
-		expect(ws.results(agent).at(-1)?.text).toBe("Exit code: 0\n");
+		expect(ws.results(agent).at(-1)?.text).toBe(seen([]));
 		expect(left(ws).filter(isAlive)).toEqual([]);
 	},
 );
@@ -126,10 +128,10 @@ verifies(
 		// The control writes down what it sees when it is asked the next time.
 		shellControl(
 			place,
-			`for pid in $(cat ${place.path("home/left")}/*); do if [ -e /proc/$pid ]; then echo $pid >> ${place.path("seen")}; fi; done; printf '%s' '${HOLD}'`,
+			`{ ${printLiving(`$(cat ${place.path("home/left")}/*)`)}; } > ${place.path("seen")}; printf '%s' '${HOLD}'`,
 		);
 		expect(await ws.advance(agent)).toMatchObject({ code: 10 });
-		expect([place.exists("seen"), left(ws).filter(isAlive)]).toEqual([false, []]);
+		expect([place.read("seen"), left(ws).filter(isAlive)]).toEqual(["", []]);
 	},
 );
 
@@ -141,8 +143,7 @@ verifies("background-hops", "between two hops it lives on, and a drive that rest
 	expect(await ws.advance(founded, { flags: ["--hop"] })).toMatchObject({ code: 0 });
 	expect(left(ws).filter(isAlive)).toHaveLength(2);
 	expect(await ws.advance(founded, { flags: ["--hop"] })).toMatchObject({ code: 0 });
-	const seen = ws.results(founded)[1]?.text ?? "";
-	for (const pid of left(ws)) expect(seen).toMatch(new RegExp(`^${pid} `, "m"));
+	expect(ws.results(founded)[1]?.text).toBe(seen(left(ws)));
 	expect(left(ws).filter(isAlive)).toHaveLength(2);
 	expect(await ws.advance(founded)).toMatchObject({ code: 0 });
 	await quiet(ws);

@@ -50,7 +50,7 @@ verifies(
 		await answering(ws, agent, "002");
 		const ran = await advance.stop("SIGINT");
 		await expectStopped(ws, agent, ran);
-		expect(jsonLines(ran.stdout)).toEqual([{ type: "end", state: "stopped", exit: 11 }]);
+		expect(jsonLines(ran.stdout).at(-1)).toEqual({ type: "end", state: "stopped", exit: 11 });
 		ws.setScript({ calls: [{ say: "hello" }, { say: "done" }] });
 		expect(await ws.advance(agent)).toMatchObject({ code: 0 });
 		expect(files(ws, agent)).toEqual(["001-user.md", "002-model-a.json", "003-user.md", "004-model-a.json"]);

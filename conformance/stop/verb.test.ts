@@ -189,6 +189,6 @@ verifies("stop-verb", "with --json it prints one document", async () => {
 	const run = await isRunning(ws);
 	const ran = await ws.in(["--json", "stop", run.agent]);
 	expect(ran, ran.stderr).toMatchObject({ code: 0 });
-	expect(JSON.parse(ran.stdout)).toMatchObject({ agent: run.agent });
+	expect(JSON.parse(ran.stdout)).toEqual({ id: run.agent, outcome: "stopped" });
 	await expectStopped(ws, run.agent, await run.ended);
 });

@@ -59,7 +59,7 @@ export const waitingTool = (place: Place, name: string, onTerm?: string): string
 	const ready = `: > ${place.path(`${name}.ready`)}`;
 	return onTerm === undefined
 		? tickTool(place, name, `${ready}\nexec sleep 600`)
-		: tickTool(place, name, `trap '${onTerm}' TERM\n${ready}\nwhile :; do sleep 0.05; done`);
+		: tickTool(place, name, `trap '${onTerm}' TERM\n${ready}\nexec 2> /dev/null\nwhile :; do sleep 0.05; done`);
 };
 
 /** Waits until a waiting tool or control runs. */
@@ -106,8 +106,8 @@ export const expectSettled = (result: Result | undefined, started: "started" | "
 	expect(text).toContain("did not return");
 	expect(text).toContain("stopped");
 	expect(text).not.toContain("Exit code:");
-	if (started === "not started") expect(text).toMatch(/not started/);
-	else expect(text).not.toMatch(/not started/);
+	if (started === "not started") expect(text).toMatch(/before it started\. Nothing of it was done/);
+	else expect(text).toMatch(/while it ran\b.*\bstands\b/);
 };
 
 /** The lines of a step's `response.json`. */

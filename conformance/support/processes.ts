@@ -60,3 +60,7 @@ export const familyOf = (place: Place, name = "family"): readonly number[] =>
 				.filter((kind) => !kind.endsWith(".new"))
 				.map((kind) => Number(place.read(`${name}/${kind}`)))
 		: [];
+
+/** Shell text that prints those of some numbers, given as a shell word, behind which a process runs. */
+export const printLiving = (pids: string): string =>
+	`for pid in ${pids}; do case "$(cut -d' ' -f3 /proc/$pid/stat 2> /dev/null)" in ''|Z|X) ;; *) echo $pid;; esac; done; true`;

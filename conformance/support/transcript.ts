@@ -77,8 +77,8 @@ export const transcriptOf = (ws: Workspace, agent: string): readonly Line[] => {
 	const files = new Map(
 		ws
 			.git("ls-tree", "-r", "--format=%(objectname) %(path)", `agents/${agent}`, "messages/")
-			.trimEnd()
 			.split("\n")
+			.filter((line) => line !== "")
 			.map((line) => {
 				const [oid = "", path = ""] = line.split(" ");
 				const file = path.slice(path.lastIndexOf("/") + 1);
