@@ -1,7 +1,7 @@
 import { type ErrorCode, LernieError, markRef } from "@lernie/contract";
 import type { Repo } from "../git/repo.ts";
 import type { Oid, RefOp } from "../git/types.ts";
-import { processIdentity } from "../process/identity.ts";
+import { bootId, isDead, processIdentity, readStat } from "../process/identity.ts";
 import type { Effects } from "../workspace/effects.ts";
 import type { Session } from "./session.ts";
 
@@ -37,10 +37,13 @@ export const takeOwnership = async (repo: Repo, agent: string, effects: Effects)
 	return oid;
 };
 
-/** Whether a process that wrote itself in still runs; a number that another process took since does not count. */
+/**
+ * Whether a process that wrote itself in still runs; a number that another process took since does not count, nor does a
+ * process that has ended and whose parent was too busy to notice.
+ */
 export const isAlive = ({ pid, start, boot }: Owner): boolean => {
-	const now = processIdentity(pid);
-	return now !== undefined && now.start_time === start && now.boot_id === boot;
+	const now = readStat(pid);
+	return now !== undefined && !isDead(now) && now.startTime === start && bootId() === boot;
 };
 
 /** Who last drove an agent, and whether that process is alive: what listings show as running. Takes no lock. */

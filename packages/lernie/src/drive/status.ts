@@ -45,6 +45,8 @@ export const readLastEnd = (
 	const newest = readDriverRecord(layout, id);
 	const record = newest?.tip === tip ? newest : undefined;
 	if (record !== undefined && DRIVE_FAULTS.includes(record.exit)) return { record, failed: true };
+	// A stop in the pause after a failed attempt leaves a call that has not failed.
+	if (record?.exit === EXIT.stopped) return { record, failed: false };
 	const { end, from } = readLastCall(layout, id);
 	return { record, failed: end === "failed" && from === tip };
 };
