@@ -14,6 +14,7 @@ export type ErrorCode =
 	| "INTERNAL"
 	| "LEASE"
 	| "LIMIT"
+	| "MODEL_COMMAND"
 	| "MODEL_ENDED"
 	| "MODEL_FAILED"
 	| "MODEL_HALF_STREAM"

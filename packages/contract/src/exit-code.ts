@@ -26,6 +26,7 @@ const BY_CODE: ReadonlyMap<ErrorCode, ExitCode> = new Map([
 	["PROVIDER_UNKNOWN", EXIT.refused],
 	["REFUSED", EXIT.refused],
 	["LIMIT", EXIT.limit],
+	["MODEL_COMMAND", EXIT.modelFailure],
 	["MODEL_ENDED", EXIT.modelFailure],
 	["MODEL_FAILED", EXIT.modelFailure],
 	["MODEL_HALF_STREAM", EXIT.modelFailure],

@@ -9,7 +9,7 @@ const row = z.discriminatedUnion(
 		closed({
 			adapter: z.literal("command"),
 			command: filledText("the adapter's executable"),
-			row: z.string().optional(),
+			row: filledText("the row the adapter is told").optional(),
 			env: envNames.optional(),
 		}),
 		closed({

@@ -129,7 +129,7 @@ test("what is in effect is shown whole, and defaults are marked", () =>
 version: 1 # default
 roles:
   worker:
-    provider: scripted
+    provider: scripted # plays the file that LERNIE_SCRIPT names
     model: demo
     tools: [ bash ]
     max_tokens: 4096 # default

@@ -3,6 +3,7 @@ import type { Oid } from "../git/types.ts";
 import type { Roots } from "../workspace/roots.ts";
 import { committedFiles, type RecordReader } from "./files.ts";
 import { CONFIG_VERSION, checkManifest, checkVersion } from "./load.ts";
+import { readModelRows, rowText } from "./models-file.ts";
 import { readProvidersFile, readRole, soulPath } from "./roles.ts";
 import { completeWorkflow, readWorkflowFile, type Workflow } from "./workflow.ts";
 
@@ -70,7 +71,7 @@ const render = (title: string, settings: readonly Setting[]): string => {
 
 /**
  * Everything that is in effect under a configuration commit, as YAML text; a value that no file of the commit holds is
- * marked `# default`. Throws `CONFIG` as loading it would.
+ * marked `# default`, and a role's provider with what answers for it on this machine. Throws `CONFIG` as loading it would.
  */
 export const effectiveConfig = async (repo: RecordReader, commit: Oid, roots: Roots): Promise<string> => {
 	const files = committedFiles(repo, commit);
@@ -78,6 +79,7 @@ export const effectiveConfig = async (repo: RecordReader, commit: Oid, roots: Ro
 	const settings: Setting[] = [
 		{ path: ["version"], value: CONFIG_VERSION, written: (await files.read("version")) !== undefined },
 	];
+	const rows = await readModelRows(roots);
 	const providers = await readProvidersFile(files);
 	for (const [name, file] of Object.entries(providers.roles)) {
 		const role = await readRole(files, providers, name);
@@ -85,7 +87,7 @@ export const effectiveConfig = async (repo: RecordReader, commit: Oid, roots: Ro
 		const soul = (await files.read(soulPath(name))) === undefined ? undefined : soulPath(name);
 		const at = (key: string): readonly string[] => ["roles", name, key];
 		settings.push(
-			{ path: at("provider"), value: role.provider, written: true },
+			{ path: at("provider"), value: role.provider, written: true, note: rowText(rows, role.provider) },
 			{ path: at("model"), value: role.model, written: true },
 			{ path: at("tools"), value: role.tools, written: true },
 			{ path: at("max_tokens"), value: role.maxTokens, written: file.max_tokens !== undefined },

@@ -84,18 +84,11 @@ test("the scripted row without LERNIE_SCRIPT is refused, and so is a row that co
 	withConfig(async (fixture) => {
 		const commit = await fixture.author("default");
 		expect((await faultOf(() => load(fixture, commit, { env: {} }))).message).toContain("LERNIE_SCRIPT");
-		fixture.write(
-			"config/models.yaml",
-			"providers: {fast: {adapter: ai-sdk, package: x}, own: {adapter: command, command: y}}",
-		);
+		fixture.write("config/models.yaml", "providers: {fast: {adapter: ai-sdk, package: x}}");
 		await load(fixture, commit);
-		for (const provider of ["fast", "own"]) {
-			const fault = await faultOf(() => load(fixture, commit, { model: { provider, model: "m" } }));
-			expect(fault.code).toBe("CONFIG");
-			expect(fault.message).toContain("not in this version yet");
-		}
-		fixture.write("config/models.yaml", "adapter: /opt/bz");
-		expect((await faultOf(() => load(fixture, commit, { model: { provider: "x", model: "m" } }))).code).toBe("CONFIG");
+		const fault = await faultOf(() => load(fixture, commit, { model: { provider: "fast", model: "m" } }));
+		expect(fault.code).toBe("CONFIG");
+		expect(fault.message).toContain("not in this version yet");
 	}));
 
 test.each([

@@ -99,8 +99,11 @@ interface Named extends Plan {
 	readonly name: string;
 }
 
-/** A model that cannot even be set up is a refusal here, not a failed call later. */
-const checkAdapter = async ({ effects, layout }: DriveContext, { role, rows }: LoadedConfig): Promise<void> => {
+/** A model that cannot even be set up is a refusal, not a failed call later. Throws `CONFIG`. */
+export const checkAdapter = async (
+	{ effects, layout }: Pick<DriveContext, "effects" | "layout">,
+	{ role, rows }: Pick<LoadedConfig, "role" | "rows">,
+): Promise<void> => {
 	try {
 		await createAdapter(role.provider, rows, {
 			env: effects.env,
@@ -108,7 +111,7 @@ const checkAdapter = async ({ effects, layout }: DriveContext, { role, rows }: L
 			track: () => () => undefined,
 		}).check();
 	} catch (thrown) {
-		if (!(thrown instanceof LernieError) || thrown.code !== "MODEL_SCRIPT") throw thrown;
+		if (!(thrown instanceof LernieError) || !["MODEL_SCRIPT", "MODEL_COMMAND"].includes(thrown.code)) throw thrown;
 		throw new LernieError("CONFIG", thrown.message, thrown.data, thrown);
 	}
 };

@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { readLine } from "../models/events.ts";
 import type { Layout } from "../workspace/layout.ts";
 import { readRegular } from "../workspace/regular.ts";
 import { latestStep, readMeta, stepDirectory } from "../workspace/steps.ts";
@@ -13,13 +14,20 @@ export interface LastCall {
 	readonly from: string | undefined;
 }
 
-const END = '{"type":"end"}';
+/** Whether a recorded line is an event of this type, however the program that sent it spaces its JSON. */
+const isEvent = (line: string, type: "end" | "error"): boolean => {
+	// Most lines are neither, and reading each one costs more than looking for the word.
+	const read = line.includes(`"${type}"`) ? readLine(line) : undefined;
+	return read?.kind === "event" && read.event.type === type;
+};
 
+/** Of the lines that are whole; after the last one's `end` nothing counts (`spec/tools.md` §18.6). */
 const endOf = (response: string): LastCall["end"] => {
 	const lines = response.split("\n").slice(0, -1);
-	if (lines.at(-1) !== END) return "cut";
-	const start = lines.slice(0, -1).lastIndexOf(END);
-	return lines.slice(start + 1).some((line) => line.startsWith('{"type":"error"')) ? "failed" : "whole";
+	const last = lines.pop();
+	if (last === undefined || !isEvent(last, "end")) return "cut";
+	const start = lines.findLastIndex((line) => isEvent(line, "end"));
+	return lines.slice(start + 1).some((line) => isEvent(line, "error")) ? "failed" : "whole";
 };
 
 /** Reads how the newest model call of an agent ended; of several attempts the last one counts. */

@@ -2,7 +2,7 @@ import { LernieError, type ModelRequest } from "@lernie/contract";
 import type { RetryPolicy } from "../config/workflow.ts";
 import type { Effects } from "../workspace/effects.ts";
 import { type AttemptOutcome, createAttempt } from "./attempt.ts";
-import { type ReadEvent, readEvent, readLine } from "./events.ts";
+import { type ReadEvent, readEvent, readLine, readLineBytes } from "./events.ts";
 import type { Folded } from "./fold.ts";
 import { openCallRecord } from "./record.ts";
 import { type Failure, LONGEST_HINT_SECONDS, retryDelay, statusOf } from "./retry.ts";
@@ -24,7 +24,7 @@ export interface ModelCall {
 	readonly onRetry?: (retry: { readonly attempt: number; readonly delayMs: number; readonly error: string }) => void;
 }
 
-const KEY_HINT = ". supply its key in the environment variable that `api_key_env` of the row names in models.yaml";
+const KEY_HINT = "supply its key in the environment variable that `api_key_env` of the row names in models.yaml";
 
 const causeOf = ({ kind, message }: Failure): string => {
 	const status = statusOf(kind);
@@ -32,12 +32,12 @@ const causeOf = ({ kind, message }: Failure): string => {
 	return message === "" ? what : `${what}: ${message}`;
 };
 
-const failed = (row: string, attempts: number, failure: Failure): LernieError => {
+const failed = ({ row, keyHint = KEY_HINT }: ModelAdapter, attempts: number, failure: Failure): LernieError => {
 	const { kind, message, retryAfterSeconds = 0 } = failure;
 	const status = statusOf(kind);
 	const times = attempts === 1 ? "" : ` after ${attempts} attempts`;
 	const wait = retryAfterSeconds > LONGEST_HINT_SECONDS ? `; it asks to wait ${retryAfterSeconds} s` : "";
-	const key = kind === "auth" || status === 401 ? KEY_HINT : "";
+	const key = kind === "auth" || status === 401 ? `. ${keyHint}` : "";
 	return new LernieError(
 		"MODEL_FAILED",
 		`the call to model row ${JSON.stringify(row)} failed${times} (${causeOf(failure)})${wait}${key}`,
@@ -56,8 +56,19 @@ const pause = async (sleeping: Promise<void>, stop: AbortSignal): Promise<void> 
 	stop.throwIfAborted();
 };
 
-const read = (item: StreamItem): readonly [string, ReadEvent | undefined] =>
-	typeof item === "string" ? [item, readLine(item)] : [JSON.stringify(item), readEvent(item)];
+interface Received {
+	/** As it is recorded. */
+	readonly line: string | Buffer;
+	readonly torn: boolean;
+	readonly event: ReadEvent | undefined;
+}
+
+const receive = (item: StreamItem): Received => {
+	if (typeof item === "string") return { line: item, torn: false, event: readLine(item) };
+	if ("type" in item) return { line: JSON.stringify(item), torn: false, event: readEvent(item) };
+	const { bytes, torn } = item;
+	return { line: bytes, torn, event: torn ? undefined : readLineBytes(bytes) };
+};
 
 /** `random` as a fraction of one. */
 const fraction = (bytes: Buffer): number => bytes.readUInt32BE() / 2 ** 32;
@@ -73,17 +84,23 @@ export const callModel = async (call: ModelCall): Promise<Folded> => {
 	let first = true;
 	const run = async (attempt: number): Promise<AttemptOutcome> => {
 		const segment = createAttempt(adapter.row, onText);
-		const context = { ...call.context, attempt, stop, log: record.log };
+		const decided = new AbortController();
+		let how = "";
+		const ended = (phrase: string): void => {
+			how = ` (${phrase})`;
+		};
+		const context = { ...call.context, attempt, stop, decided: decided.signal, log: record.log, ended };
 		for await (const item of adapter.attempt(call.request, context)) {
 			stop.throwIfAborted();
-			const [line, event] = read(item);
-			record.line(line);
+			const { line, torn, event } = receive(item);
+			record.line(line, torn);
 			if (first) effects.crash("call.first-byte");
 			first = false;
 			segment.take(event, line);
+			if (segment.decided()) decided.abort();
 		}
 		stop.throwIfAborted();
-		return segment.outcome(record.loggedTail);
+		return segment.outcome(() => `${how}; its stderr: ${record.loggedTail()}`);
 	};
 	try {
 		for (let attempt = 1; ; attempt += 1) {
@@ -93,7 +110,7 @@ export const callModel = async (call: ModelCall): Promise<Folded> => {
 				return outcome.message;
 			}
 			const delayMs = retryDelay(call.retry, attempt, outcome.failure, fraction(effects.random(4)));
-			if (delayMs === undefined) throw failed(adapter.row, attempt, outcome.failure);
+			if (delayMs === undefined) throw failed(adapter, attempt, outcome.failure);
 			call.onRetry?.({ attempt, delayMs, error: causeOf(outcome.failure) });
 			await pause(effects.sleep(delayMs), stop);
 		}

@@ -1,10 +1,13 @@
-import type { ModelEvent } from "@lernie/contract";
+import { type ModelEvent, strictUtf8 } from "@lernie/contract";
 
 /** An item of a stream after it was looked at: `other` is an event of a later protocol, which is ignored. */
 export type ReadEvent =
 	| { readonly kind: "event"; readonly event: ModelEvent }
 	| { readonly kind: "other" }
 	| { readonly kind: "malformed"; readonly why: string };
+
+/** A longer line is no event; who receives it keeps one byte more at most. */
+export const LONGEST_LINE_BYTES = 16 * 1024 * 1024;
 
 const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
 	typeof value === "object" && value !== null && !Array.isArray(value);
@@ -45,4 +48,11 @@ export const readLine = (line: string): ReadEvent | undefined => {
 		if (thrown instanceof SyntaxError) return { kind: "malformed", why: "not JSON" };
 		throw thrown;
 	}
+};
+
+/** The same of a line as it came over a wire. */
+export const readLineBytes = (bytes: Uint8Array): ReadEvent | undefined => {
+	if (bytes.length > LONGEST_LINE_BYTES) return { kind: "malformed", why: "longer than 16 MiB" };
+	const line = strictUtf8(bytes);
+	return line === undefined ? { kind: "malformed", why: "not UTF-8" } : readLine(line);
 };

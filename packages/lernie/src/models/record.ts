@@ -4,16 +4,19 @@ import { LernieError, messageOf } from "@lernie/contract";
 
 /** The two growing files of a model call (`spec/core.md` §10). They are for people and are not synced. */
 export interface CallRecord {
-	/** Appends one line to `response.json`, as it is. */
-	line(text: string): void;
+	/** Appends one line to `response.json`, as it is; a torn one without a line end, so that it does not pass for whole. */
+	line(text: string | Uint8Array, torn?: boolean): void;
 	/** Appends to `stderr.log`. */
-	log(text: string): void;
+	log(text: string | Uint8Array): void;
 	/** The end of what was logged, on one line, for an error message; says where all of it is. */
 	loggedTail(): string;
 	close(): void;
 }
 
 const TAIL_CHARACTERS = 400;
+/** Enough for so many characters of any kind, and for knowing that there were more. */
+const TAIL_BYTES = TAIL_CHARACTERS * 4 + 4;
+const NEWLINE = Buffer.from("\n");
 
 const onDisk = <T>(path: string, act: () => T): T => {
 	try {
@@ -23,9 +26,10 @@ const onDisk = <T>(path: string, act: () => T): T => {
 	}
 };
 
-const writeAll = (path: string, fd: number, text: string): void =>
+const bytesOf = (text: string | Uint8Array): Uint8Array => (typeof text === "string" ? Buffer.from(text) : text);
+
+const writeAll = (path: string, fd: number, bytes: Uint8Array): void =>
 	onDisk(path, () => {
-		const bytes = Buffer.from(text);
 		for (let at = 0; at < bytes.length; ) at += writeSync(fd, bytes, at);
 	});
 
@@ -35,19 +39,24 @@ export const openCallRecord = (directory: string): CallRecord => {
 	const log = join(directory, "stderr.log");
 	const responseFd = onDisk(response, () => openSync(response, "a"));
 	const logFd = onDisk(log, () => openSync(log, "a"));
-	let tail = "";
-	let cut = false;
+	let tail: Uint8Array = Buffer.alloc(0);
+	let atLineStart = true;
 	return {
-		line: (text) => writeAll(response, responseFd, `${text}\n`),
+		line(text, torn = false) {
+			const parts = [atLineStart ? "" : NEWLINE, text, torn ? "" : NEWLINE].map(bytesOf);
+			writeAll(response, responseFd, Buffer.concat(parts));
+			atLineStart = !torn;
+		},
 		log(text) {
-			writeAll(log, logFd, text);
-			const all = tail + text;
-			cut ||= all.length > TAIL_CHARACTERS;
-			tail = all.slice(-TAIL_CHARACTERS);
+			const bytes = bytesOf(text);
+			writeAll(log, logFd, bytes);
+			tail = Buffer.concat([tail, bytes.subarray(-TAIL_BYTES)]).subarray(-TAIL_BYTES);
 		},
 		loggedTail() {
-			const text = tail.trim().replace(/\r?\n/g, " | ");
-			return `${cut ? "…" : ""}${text === "" ? "(empty)" : text} (${log})`;
+			const all = Buffer.from(tail).toString("utf8");
+			const kept = all.slice(-TAIL_CHARACTERS);
+			const text = kept.trim().replace(/\r?\n/g, " | ");
+			return `${kept.length < all.length ? "…" : ""}${text === "" ? "(empty)" : text} (${log})`;
 		},
 		close() {
 			closeSync(responseFd);

@@ -15,12 +15,23 @@ export interface AttemptContext extends CallContext {
 	readonly attempt: number;
 	/** Aborts when the agent is stopped; whatever the adapter holds open must end then. */
 	readonly stop: AbortSignal;
+	/** Aborts when nothing that may still come is acted upon; an adapter that waits for an end of its own need not go on. */
+	readonly decided: AbortSignal;
 	/** Appends to the step's `stderr.log`. */
-	readonly log: (text: string) => void;
+	readonly log: (text: string | Uint8Array) => void;
+	/** How the stream came to its end, as a phrase; quoted where that was too early. */
+	readonly ended: (how: string) => void;
+}
+
+/** A line as it was received, without its line end. */
+export interface ReceivedLine {
+	readonly bytes: Buffer;
+	/** The stream broke off inside it: it is kept and is no event. */
+	readonly torn: boolean;
 }
 
 /** What an adapter yields: an event, or a line exactly as it was received, which is recorded as such before it is read. */
-export type StreamItem = ModelEvent | string;
+export type StreamItem = ModelEvent | ReceivedLine | string;
 
 /** What the adapters of a drive are built with. */
 export interface AdapterPlace {
@@ -37,6 +48,8 @@ export interface AdapterPlace {
 /** One model row, ready for calls (DESIGN §9). */
 export interface ModelAdapter {
 	readonly row: string;
+	/** What a person does about a key that is missing or refused, as a sentence without its full stop. */
+	readonly keyHint?: string;
 	/** Throws what can be known before a call to be wrong, so that it is refused before anything exists (DESIGN §2, law 6). */
 	check(): Promise<void>;
 	/**

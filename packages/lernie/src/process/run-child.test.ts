@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { verifies } from "../../../../conformance/support/verifies.ts";
 import { eventually, run, shell } from "./fixtures/run.ts";
 import { isDead, readStat } from "./identity.ts";
-import { createLimit } from "./sink.ts";
+import { createLimit, type Flow } from "./sink.ts";
 
 const FAMILY = join(import.meta.dirname, "fixtures/stubborn-family.sh");
 const alive = (pid: number): boolean => {
@@ -166,6 +166,53 @@ describe("ending a child", () => {
 	test("what a descendant writes within the grace is still read", async () => {
 		const { stdout } = await shell("(sleep 0.1; echo late) & echo first", { pipeGraceMs: 2000 });
 		expect(stdout.toString()).toBe("first\nlate\n");
+	});
+});
+
+describe("a reader that can fall behind", () => {
+	test("a paused stream keeps the child waiting, and loses nothing though the child is long gone", async () => {
+		let flow: Flow | undefined;
+		let pid = 0;
+		const sizes: number[] = [];
+		const running = shell("echo first; sleep 0.05; head -c 60000 /dev/zero", {
+			pipeGraceMs: 20,
+			onSpawned: (spawned) => (pid = spawned),
+			stdout: {
+				attach: (given) => {
+					flow = given;
+				},
+				write: (chunk) => {
+					sizes.push(chunk.length);
+					flow?.pause();
+				},
+				end: () => sizes.push(-1),
+			},
+		});
+		await eventually(() => pid !== 0 && !alive(pid));
+		// Past the grace that follows the exit, several times over.
+		await new Promise((resolve) => setTimeout(resolve, 200));
+		const resuming = setInterval(() => flow?.resume(), 1);
+		expect((await running).end.kind).toBe("exited");
+		clearInterval(resuming);
+		expect(sizes.at(-1)).toBe(-1);
+		expect(sizes.slice(0, -1).reduce((sum, size) => sum + size)).toBe(60_006);
+	});
+
+	test("a sink is ended once, when its stream is, though the child goes on", async () => {
+		const stop = new AbortController();
+		let ends = 0;
+		const { end } = await shell("exec >&-; while :; do sleep 0.05; done", {
+			stop: stop.signal,
+			stdout: {
+				write: () => undefined,
+				end: () => {
+					ends += 1;
+					stop.abort();
+				},
+			},
+		});
+		expect(end).toMatchObject({ kind: "signalled", signal: "SIGTERM" });
+		expect(ends).toBe(1);
 	});
 });
 

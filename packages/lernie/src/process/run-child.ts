@@ -42,6 +42,8 @@ export type ChildOutcome = ChildEnd & { readonly ms: number };
 
 const PIPE_GRACE_MS = 2000;
 const BUSY = { attempts: 100, pauseMs: 2 };
+/** How often a reader that is behind is looked at once nobody writes any more. */
+const BEHIND_MS = 20;
 /** Above this Node fires a timer at once. */
 const TIMER_MAX_MS = 2 ** 31 - 1;
 
@@ -93,16 +95,19 @@ const start = (options: ChildOptions, { stdin, stdout, stderr }: Streams): Child
 		stdio: [stdin ?? "ignore", stdout.write, stderr.write],
 	});
 
+const readInto = (fd: number, sink: OutputSink): Socket => {
+	const socket = readPipe(fd, (chunk) => sink.write(chunk));
+	sink.attach?.(socket);
+	return socket.once("close", () => sink.end());
+};
+
 const closed = (socket: Socket): Promise<void> => new Promise((resolve) => socket.once("close", () => resolve()));
 
 /** Waits for the spawned child; every timer and listener made here is gone when it settles. */
 const follow = async (child: ChildProcess, pid: number, streams: Streams, options: ChildOptions): Promise<ChildEnd> => {
 	const exit = Promise.withResolvers<ChildEnd>();
 	const abandoned = Promise.withResolvers<void>();
-	const outputs = [
-		readPipe(streams.stdout.read, (chunk) => options.stdout.write(chunk)),
-		readPipe(streams.stderr.read, (chunk) => options.stderr.write(chunk)),
-	];
+	const outputs = [readInto(streams.stdout.read, options.stdout), readInto(streams.stderr.read, options.stderr)];
 	const drained = Promise.all(outputs.map(closed));
 	let pipeTimer: NodeJS.Timeout | undefined;
 	let ending: Promise<void> | undefined;
@@ -116,10 +121,17 @@ const follow = async (child: ChildProcess, pid: number, streams: Streams, option
 	const letGo = (): void => {
 		for (const output of outputs) output.destroy();
 	};
+	const behind = (): boolean => outputs.some((output) => !output.destroyed && output.isPaused());
+	const letGoOnceRead = (afterMs: number): void => {
+		pipeTimer = setTimeout(() => {
+			// One whole turn of the loop: what lies in the pipes by then is read, however late the timer came.
+			if (behind()) letGoOnceRead(BEHIND_MS);
+			else setImmediate(() => (behind() ? letGoOnceRead(BEHIND_MS) : letGo()));
+		}, afterMs);
+	};
 	child.once("exit", (code, signal) => {
 		exit.resolve(endOf(code, signal));
-		// One more turn of the loop: what lies in the pipes by then is read, however late the timer came.
-		pipeTimer = setTimeout(() => setImmediate(letGo), options.pipeGraceMs ?? PIPE_GRACE_MS);
+		letGoOnceRead(options.pipeGraceMs ?? PIPE_GRACE_MS);
 	});
 	options.stop?.addEventListener("abort", onStop);
 	const limit = options.timeoutMs;
@@ -185,6 +197,19 @@ const attempts = async (options: ChildOptions): Promise<ChildEnd> => {
 	}
 };
 
+/** The same sink, ended once whoever ends it: its stream, or the outcome where there is no stream. */
+const endedOnce = (sink: OutputSink): OutputSink => {
+	let ended = false;
+	return {
+		write: (chunk) => sink.write(chunk),
+		attach: (flow) => sink.attach?.(flow),
+		end() {
+			if (!ended) sink.end();
+			ended = true;
+		},
+	};
+};
+
 /**
  * The one spawn of the house. The child leads its own session and group, gets the environment it is given and nothing
  * else, and its outcome is total: not started, exited, signalled or timed out. A timeout, a stop and a fault of
@@ -193,11 +218,12 @@ const attempts = async (options: ChildOptions): Promise<ChildEnd> => {
  */
 export const runChild = async (options: ChildOptions): Promise<ChildOutcome> => {
 	const began = performance.now();
+	const [stdout, stderr] = [endedOnce(options.stdout), endedOnce(options.stderr)];
 	try {
-		const end = await attempts(options);
+		const end = await attempts({ ...options, stdout, stderr });
 		return { ...end, ms: Math.round(performance.now() - began) };
 	} finally {
-		options.stdout.end();
-		options.stderr.end();
+		stdout.end();
+		stderr.end();
 	}
 };

@@ -1,11 +1,19 @@
+/** Halts a stream and lets it go on, for a reader that can fall behind; a child that writes more then waits. */
+export interface Flow {
+	pause(): void;
+	resume(): void;
+}
+
 /**
  * Takes one output stream of a child. `write` and `end` must not throw: a sink keeps its own fault and goes on draining,
  * because a child whose pipe is not read never ends. A chunk is only valid during `write`: what is kept is copied. `end`
- * is called once, after the last `write`.
+ * is called once, after the last `write`, as soon as nobody can write to the stream any more.
  */
 export interface OutputSink {
 	write(chunk: Buffer): void;
 	end(): void;
+	/** Called before the first `write`. Who pauses the flow sees to it that it goes on, or the child is never done with. */
+	attach?(flow: Flow): void;
 }
 
 /** A sink that keeps the first `maxBytes` and drains the rest. */

@@ -3,7 +3,7 @@ import { checkFiles } from "../../config/author.ts";
 import { effectiveConfig, isUncontrolled } from "../../config/effective.ts";
 import { committedFiles } from "../../config/files.ts";
 import { loadConfig } from "../../config/load.ts";
-import { ROOT_ROLE } from "../../drive/found.ts";
+import { checkAdapter, ROOT_ROLE } from "../../drive/found.ts";
 import type { DriveContext } from "../../drive/session.ts";
 import type { Oid } from "../../git/types.ts";
 import { shippedTools } from "../../tools/definitions.ts";
@@ -47,13 +47,19 @@ export const configShow = async (world: World, name: string): Promise<ExitCode> 
 	});
 
 /** Loads one configuration for every role of it; an error says which configuration it is in. */
-const checkBranch = async ({ repo, roots, effects, layout }: DriveContext, { name, commit }: Branch): Promise<void> => {
+const checkBranch = async (context: DriveContext, { name, commit }: Branch): Promise<void> => {
+	const { repo, roots, effects, layout } = context;
 	const workspace = layout.root;
+	const options = { roots, env: effects.env, workspace };
+	const check = async (role: string): Promise<readonly string[]> => {
+		const config = await loadConfig(repo, commit, { ...options, role });
+		await checkAdapter(context, config);
+		return config.roles;
+	};
 	try {
 		await checkFiles(committedFiles(repo, commit), { roots, workspace, builtinTools: [...shippedTools.keys()] });
-		const options = { roots, env: effects.env, workspace };
-		const { roles } = await loadConfig(repo, commit, { ...options, role: ROOT_ROLE });
-		for (const role of roles) if (role !== ROOT_ROLE) await loadConfig(repo, commit, { ...options, role });
+		const roles = await check(ROOT_ROLE);
+		for (const role of roles) if (role !== ROOT_ROLE) await check(role);
 	} catch (thrown) {
 		if (!(thrown instanceof LernieError)) throw thrown;
 		throw new LernieError(thrown.code, `config/${name}: ${thrown.message}`, { ...thrown.data, name }, thrown);

@@ -2,7 +2,7 @@ import { accessSync, constants, existsSync, readdirSync, rmSync, statSync } from
 import { join, resolve } from "node:path";
 import { ENV, EXIT, type ExitCode, errnoOf, LernieError } from "@lernie/contract";
 import { authorConfig, checkConfig } from "../../config/author.ts";
-import { readModelRows, rowNames } from "../../config/models-file.ts";
+import { hasRow, readModelRows, rowNames } from "../../config/models-file.ts";
 import { type Template, templateFiles } from "../../config/template.ts";
 import { initRepo, openRepo } from "../../git/repo.ts";
 import { shippedTools } from "../../tools/definitions.ts";
@@ -31,8 +31,9 @@ const checkControl = (control: string): void => {
 };
 
 const checkRow = async (row: string, roots: Roots): Promise<void> => {
-	const rows = rowNames(await readModelRows(roots));
-	if (rows.includes(row)) return;
+	const found = await readModelRows(roots);
+	if (hasRow(found, row)) return;
+	const rows = rowNames(found);
 	throw new LernieError(
 		"PROVIDER_UNKNOWN",
 		`--model: there is no model row ${JSON.stringify(row)}. There are ${rows.join(", ")}`,
