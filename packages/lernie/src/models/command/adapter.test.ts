@@ -131,7 +131,7 @@ test("a refused key says where this program's key goes", () =>
 
 /** Says what is given, then stays: deaf to SIGTERM, with a child of its own, both known before the first line. */
 const deaf = (said: string): string => `trap '' TERM
-sleep 60 & echo $! > $here/child
+sleep 60 > /dev/null & echo $! > $here/child
 echo $$ > $here/pid
 ${said}
 while :; do sleep 0.05; done`;
