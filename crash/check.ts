@@ -5,7 +5,7 @@ import { expect } from "vitest";
 import { processesNaming } from "../conformance/support/place.ts";
 import { type Call, faultsOf, type Line, openAt, transcriptOf } from "../conformance/support/transcript.ts";
 import type { Workspace } from "../conformance/support/workspace.ts";
-import { FINAL, GOAL, MAIL, NOTE, type Story } from "./story.ts";
+import { FINAL, GOAL, MAIL, NOTE, PATCHED, type Story } from "./story.ts";
 
 interface Start {
 	/** The call as its environment names it: workspace, agent, step, directory. */
@@ -65,9 +65,14 @@ const outcomesOf = (ws: Workspace, agent: string, lines: readonly Line[]): reado
 
 const TICKS = ["tick", "ask", "forbidden", "nosuch"];
 
-/** How often a call acted: a tick's log, the file that bash appends to, the note that was delivered. */
+/** How many of the patch's files are there. A second try would be refused by the first of them. */
+const patchedBy = (story: Story, agent: string): number =>
+	PATCHED.filter((path) => existsSync(join(story.dir, "agents", agent, path))).length;
+
+/** How often a call acted: a tick's log, the patch's files, the file that bash appends to, the note that was delivered. */
 const actsOf = (story: Story, agent: string, lines: readonly Line[], { name, input }: Call): number => {
 	if (TICKS.includes(name)) return startsOf(story, String(input.tag)).length;
+	if (name === "apply_patch") return Math.ceil(patchedBy(story, agent) / PATCHED.length);
 	if (name === "message") return lines.filter(({ side, text }) => side === "user" && text === NOTE).length;
 	const runs = join(story.dir, "agents", agent, "runs.txt");
 	return existsSync(runs) ? readFileSync(runs, "utf8").split("ran\n").length - 1 : 0;
@@ -88,6 +93,7 @@ const checkOutcome = (story: Story, agent: string, lines: readonly Line[], outco
 			// A shell that was killed is an answer of its own; how far it came nobody knows.
 			if (call.name === "bash" && text.startsWith("Exit code: 137\n")) break;
 			expect(acts ?? 1, what).toBe(1);
+			if (call.name === "apply_patch") expect(patchedBy(story, agent), what).toBe(PATCHED.length);
 			expect(text.split("\n")[0], what).toBe(`Exit code: ${wantedCode(story, agent, call)}`);
 			break;
 		case "unknown":
@@ -132,7 +138,7 @@ export const checkRest = (story: Story, agent: string, told: string): void => {
 	const lines = transcriptOf(story, agent);
 	checkPairing(story, agent, lines, told);
 	const outcomes = outcomesOf(story, agent, lines);
-	expect(outcomes, told).toHaveLength(9);
+	expect(outcomes, told).toHaveLength(10);
 	for (const outcome of outcomes) checkOutcome(story, agent, lines, outcome, told);
 	const calls = startsOf(story).map(({ call }) => call);
 	expect(new Set(calls).size, `${told}: a call was started twice: ${calls.join(" ")}`).toBe(calls.length);

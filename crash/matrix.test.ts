@@ -136,7 +136,7 @@ const ROWS: readonly Row[] = [
 		at: "consult.answered#7",
 		state: "crashed",
 		disk: ({ story, agent }) => expect(story.mark(agent)).toBeUndefined(),
-		next: ({ verdicts }) => expect(verdicts().slice(-3)).toEqual(["pass", "not-started", "not-started"]),
+		next: ({ verdicts }) => expect(verdicts().slice(-4)).toEqual(["pass", "not-started", "not-started", "not-started"]),
 	},
 	{
 		name: "held: after the mark, before the release",
@@ -155,7 +155,7 @@ const ROWS: readonly Row[] = [
 		at: "mark.cleared",
 		state: "crashed",
 		disk: ({ story, agent }) => expect(story.mark(agent)).toBeUndefined(),
-		next: ({ verdicts }) => expect(verdicts().slice(-2)).toEqual(["not-started", "not-started"]),
+		next: ({ verdicts }) => expect(verdicts().slice(-3)).toEqual(["not-started", "not-started", "not-started"]),
 	},
 	{
 		name: "final answer committed: nothing is due",

@@ -9,7 +9,15 @@ export const GOAL = "do it";
 export const MAIL = "one thing more";
 export const NOTE = "a note to self";
 export const FINAL = "all done";
+/** What the story's patch makes, in this order. */
+export const PATCHED = ["p/one.txt", "p/two.txt"];
 const AGENT = "story";
+
+const PATCH = [
+	"*** Begin Patch",
+	...PATCHED.flatMap((path) => [`*** Add File: ${path}`, "+new"]),
+	"*** End Patch",
+].join("\n");
 
 /** Logs that it started, synced, before it does anything else: every line is one start of one call. */
 const TICK = `#!/bin/sh
@@ -29,7 +37,7 @@ esac
 `;
 
 /**
- * Every kind of call once: passed, refused, not granted, run in the driver, changing the directory, sending mail, held
+ * Every kind of call once: passed, refused, not granted, run in the driver, changing files from the driver, sending mail, held
  * between two that pass. Ids repeat from turn to turn, as some providers' do; the tag tells the calls apart.
  */
 const SCRIPT = {
@@ -55,6 +63,7 @@ const SCRIPT = {
 				{ name: "tick", input: { tag: "before" } },
 				{ name: "ask", input: { tag: "held" } },
 				{ name: "tick", input: { tag: "after" } },
+				{ name: "apply_patch", input: { input: PATCH } },
 			],
 		},
 		{ say: FINAL },
@@ -70,7 +79,7 @@ export type Phase = "run" | "held" | "answered";
 const options = (place: Place) => ({
 	place,
 	script: SCRIPT,
-	tools: ["tick", "forbidden", "ask", "bash", "read_file", "message"],
+	tools: ["tick", "forbidden", "ask", "bash", "read_file", "message", "apply_patch"],
 	// Relative to the config root, so that a copied place has a control of its own.
 	control: "control",
 });

@@ -59,7 +59,7 @@ verifies("tools-112", "a name nobody answers to is an ordinary failure that list
 	place.write("home/tools/frob.json", '{"type":"object"}');
 	const { ran, results } = await runCalls([{ name: "frob" }], { place, tools: ["frob"] });
 	expect(ran).toMatchObject({ code: 0, stdout: "done\n" });
-	const pool = 'unknown built-in tool: "frob"; available: bash, cd, message, read_file';
+	const pool = 'unknown built-in tool: "frob"; available: apply_patch, bash, cd, message, read_file';
 	expect(results[0]?.isError).toBe(true);
 	expect(results[0]?.text).toBe(`Exit code: 1\n--- stderr ---\nlernie tool frob: ${pool}\n`);
 });

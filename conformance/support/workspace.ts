@@ -12,7 +12,7 @@ export interface Script {
 
 export interface WorkspaceOptions {
 	readonly script: Script;
-	/** Tools of the worker; the shipped four by default. */
+	/** Tools of the worker; the shipped five by default. */
 	readonly tools?: readonly string[];
 	/** Path of a control, or `none`; `none` by default. */
 	readonly control?: string;
@@ -74,7 +74,7 @@ const providers = (options: Omit<WorkspaceOptions, "script">): string =>
 			worker: {
 				provider: "scripted",
 				model: "model-a",
-				tools: options.tools ?? ["bash", "read_file", "cd", "message"],
+				tools: options.tools ?? ["bash", "read_file", "apply_patch", "cd", "message"],
 				...options.role,
 			},
 		},

@@ -95,7 +95,7 @@ test("the shipped template loads once a model and a control were chosen, and say
 		expect(config.role).toMatchObject({
 			provider: "scripted",
 			model: "a: #b",
-			tools: ["bash", "read_file", "cd", "message", "multi_tool"],
+			tools: ["bash", "read_file", "apply_patch", "cd", "message", "multi_tool"],
 		});
 		expect(config.workflow.control).toMatchObject({ command: "/opt/my control" });
 		expect(config.workflow.limits).toEqual({ steps: 200, minutes: 240 });

@@ -18,4 +18,4 @@ When you are done, answer in plain words, without a tool call: what you did, wha
 `;
 
 /** The tools of the shipped worker. */
-export const SHIPPED_TOOLS: readonly string[] = ["bash", "read_file", "cd", "message", "multi_tool"];
+export const SHIPPED_TOOLS: readonly string[] = ["bash", "read_file", "apply_patch", "cd", "message", "multi_tool"];

@@ -33,6 +33,37 @@ const READ_FILE = `Read one file. The result is the file's exact bytes.
 - A very long result is shortened in the middle, and says so.
 - For the names in a directory use ls in bash.`;
 
+const APPLY_PATCH = `Change text files by one patch: add, update, move and delete any number of them. All of it is applied or nothing. The result names each file and, for each hunk, the line it was found at.
+
+*** Begin Patch
+*** Add File: notes/new.txt
++every line of a new file begins with +
+*** Update File: src/app.py
+*** Move to: src/main.py
+@@ class App:
+@@     def run(self):
+         setup()
+-        start()
++        start(retries=3)
+         wait()
+*** Update File: README.md
+@@
+ the last line that is there
++one more at the end
+*** End of File
+*** Delete File: old.txt
+*** End Patch
+
+- The lines of a hunk begin with a blank (context, stays), - (goes) or + (comes), then the line itself with its whole indentation. There are no line numbers: the lines with a blank and with - are looked up in the file as it is now and must all be there, one behind the other.
+- Give about three lines of context on each side. Where the same lines stand in several places the patch is refused: add context, or an anchor. @@ followed by the text of one whole line of the file moves on behind the first such line; several narrow it down, each below the one before. @@ alone begins another hunk.
+- Hunks of a file go from top to bottom, none over another.
+- A hunk that only adds lines needs an anchor (they come directly behind it) or *** End of File, which pins a hunk to the end.
+- An empty line in an update is an empty line of context, so leave none between hunks or before the next ***. In an added file an empty line is a + alone.
+- Add needs a path where nothing is; directories are made. Update and Delete take UTF-8 text files of at most 16 MiB; Delete also removes a link, the others do not touch one. A move goes directly behind its Update line, needs a hunk and a free destination.
+- One operation a path. Every operation sees the files as they were before the patch.
+- If the lines are there only with other white space, dashes or quotes they are found too; the result then has the real ones as "matched". Line endings and the file's mode stay.
+- Paths are relative to the working directory or absolute.`;
+
 const CD = `Change your working directory. It holds for this and every later call of every tool, unlike cd inside bash, which ends with its command.
 
 - A relative path starts at the present working directory; links and .. are resolved, and the result names the absolute directory.
@@ -87,6 +118,13 @@ export const shippedTools: ReadonlyMap<string, ShippedDefinition> = new Map([
 		{
 			schema: stringsSchema({ path: "The file, absolute or relative to the working directory." }),
 			description: READ_FILE,
+		},
+	],
+	[
+		"apply_patch",
+		{
+			schema: stringsSchema({ input: "The patch, from *** Begin Patch to *** End Patch." }),
+			description: APPLY_PATCH,
 		},
 	],
 	[

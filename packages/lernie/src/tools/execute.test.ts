@@ -225,7 +225,7 @@ describe("tools that are no external program", () => {
 			expect(outcome).toMatchObject({ isError: true, exitCode: 1 });
 			expect(textOf(outcome)).toBe(
 				`Exit code: 1\n--- stderr ---\nlernie tool ${name}: unknown built-in tool: ${JSON.stringify(name)}; ` +
-					"available: bash, cd, message, read_file\n",
+					"available: apply_patch, bash, cd, message, read_file\n",
 			);
 		}
 	});

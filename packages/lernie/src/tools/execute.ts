@@ -82,7 +82,7 @@ const prepare = async (
 	context: ToolContext,
 	env: Record<string, string>,
 ): Promise<Prepared> => {
-	const { cwd, services } = context;
+	const { cwd, services, effects } = context;
 	if (tool.kind === "host") {
 		const routed = await context.host?.route(call);
 		return routed === undefined ? unknownTool(call.name) : { kind: "answer", ...routed };
@@ -90,7 +90,8 @@ const prepare = async (
 	if (tool.kind === "external" && tool.path !== undefined)
 		return { kind: "run", command: { program: tool.path, args: [], env, cwd }, stdin: call.input };
 	const builtin = tool.kind === "builtin" ? BUILTINS.get(tool.name) : undefined;
-	return builtin === undefined ? unknownTool(call.name) : builtin(call.input, { cwd, env, services, shell: tool.path });
+	if (builtin === undefined) return unknownTool(call.name);
+	return builtin(call.input, { cwd, env, services, shell: tool.path, crash: effects.crash });
 };
 
 /** How a started process counts: an exit code, 128+n for the shell's death by a signal, a time limit, or a fault. */

@@ -21,6 +21,7 @@ export const CRASH_SITES = [
 	"tool.input",
 	"tool.spawned",
 	"tool.process",
+	"patch.written",
 	"tool.exited",
 	"tool.output",
 	"snapshot.done",

@@ -21,6 +21,7 @@ const failed = (name: string, reason: string): string =>
 
 describe("bad input", () => {
 	const good: Readonly<Record<string, Record<string, string>>> = {
+		apply_patch: { input: "*** Begin Patch\n*** Add File: ran\n*** End Patch" },
 		bash: { command: "touch ran" },
 		cd: { path: "." },
 		message: { agent: "b", content: "hello" },

@@ -1,3 +1,4 @@
+import { applyPatch } from "./apply-patch/apply-patch.ts";
 import { bash } from "./bash.ts";
 import { cd } from "./cd.ts";
 import { message } from "./message.ts";
@@ -6,6 +7,7 @@ import { type Builtin, type BuiltinAnswer, failure } from "./types.ts";
 
 /** The built-in tools of this build, sorted by name. A map, so that `constructor` is a name like any other. */
 export const BUILTINS: ReadonlyMap<string, Builtin> = new Map([
+	["apply_patch", applyPatch],
 	["bash", bash],
 	["cd", cd],
 	["message", message],

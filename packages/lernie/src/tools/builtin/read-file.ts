@@ -1,16 +1,12 @@
 import { constants } from "node:fs";
 import { type FileHandle, open, readlink, realpath } from "node:fs/promises";
-import { basename, dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
+import { basename, dirname, join, resolve } from "node:path";
 import { errnoOf, messageOf } from "@lernie/contract";
+import { lies, readUpTo } from "./file-access.ts";
 import { readStrings } from "./input.ts";
 import { type Builtin, type BuiltinAnswer, failure, success } from "./types.ts";
 
 const CAP_BYTES = 1_048_576;
-
-const lies = (path: string, directory: string): boolean => {
-	const way = relative(directory, path);
-	return way !== ".." && !way.startsWith(`..${sep}`) && !isAbsolute(way);
-};
 
 /**
  * Where the open file lies, if its path lies beneath the working directory and the file itself does not. Asked of the
@@ -38,17 +34,6 @@ const leadsThroughProc = async (path: string): Promise<boolean> => {
 		at = resolve(dirname(place), target);
 	}
 	return true;
-};
-
-const readUpTo = async (file: FileHandle, most: number): Promise<Buffer> => {
-	const bytes = Buffer.allocUnsafe(most);
-	let filled = 0;
-	while (filled < most) {
-		const { bytesRead } = await file.read(bytes, filled, most - filled, null);
-		if (bytesRead === 0) break;
-		filled += bytesRead;
-	}
-	return bytes.subarray(0, filled);
 };
 
 const answer = async (file: FileHandle, given: string, path: string, cwd: string): Promise<BuiltinAnswer> => {

@@ -1,3 +1,4 @@
+import type { CrashPoint } from "../../workspace/crash.ts";
 import type { Command } from "../sandbox.ts";
 
 /** What a built-in may do beside files and processes: the record is the driver's. A rejection is a fault, not an answer. */
@@ -19,6 +20,7 @@ interface BuiltinContext {
 	/** The shell `bash` was resolved to; absent where there is none. */
 	readonly shell: string | undefined;
 	readonly services: ToolServices;
+	readonly crash: CrashPoint;
 }
 
 export interface BuiltinAnswer {
