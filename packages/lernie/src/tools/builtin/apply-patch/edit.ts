@@ -1,7 +1,7 @@
 import { type Budget, createSearcher, type Match, type Rung, type Searcher } from "./match.ts";
 import { done, type Outcome, quoted, refused } from "./outcome.ts";
 import { type Hunk, textsWithout } from "./parse.ts";
-import { dominantEnding, type Ending, joinText, splitText, type TextLines } from "./text.ts";
+import { createJoiner, dominantEnding, splitText, type TextLines } from "./text.ts";
 
 /** Where a hunk was found: a line of the file as it was, from 1, and what stands there where it is not what was asked for. */
 export interface HunkReport {
@@ -11,31 +11,33 @@ export interface HunkReport {
 }
 
 interface Placed {
+	/** The first line of its context and removals, or the one that its lines come before. */
 	readonly at: number;
-	/** How many lines of the file the hunk's context and removals are. */
-	readonly length: number;
 	readonly report: HunkReport;
 }
 
 const LINE_NUMBERS = /^\s*-\d+(,\d+)? \+\d+(,\d+)? @@/;
 
-const reportOf = (texts: readonly string[], rung: Rung, from: number, to: number): HunkReport => ({
+const textsOf = (file: TextLines, from: number, to: number): string =>
+	Array.from({ length: to - from }, (_, at) => file.text(from + at)).join("\n");
+
+const reportOf = (file: TextLines, rung: Rung, from: number, to: number): HunkReport => ({
 	rung,
 	line: from + 1,
-	...(rung === "exact" ? {} : { matched: texts.slice(from, to).join("\n") }),
+	...(rung === "exact" ? {} : { matched: textsOf(file, from, to) }),
 });
 
 const behind = (cursor: number): string => (cursor === 0 ? "" : ` behind line ${cursor}`);
 
 /** Why the lines of a hunk are nowhere, in words that help to write them better. */
-const explainMiss = (texts: readonly string[], search: Searcher, wanted: readonly string[], cursor: number): string => {
+const explainMiss = (file: TextLines, search: Searcher, wanted: readonly string[], cursor: number): string => {
 	const earlier = cursor === 0 ? undefined : search.lines(wanted, 0, false);
 	if (earlier?.kind === "found")
 		return `they are at line ${earlier.at + 1}; hunks and anchors go from top to bottom, each behind the one before`;
 	const close = search.closest(wanted, cursor);
 	if (close === undefined) return `the first of them, ${quoted(wanted[0] ?? "")}, is not there`;
-	const [here, miss] = [texts[close.at + close.length], wanted[close.length] ?? ""];
-	const stands = here === undefined ? "the file ends" : `there is ${quoted(here)}`;
+	const [line, miss] = [close.at + close.length, wanted[close.length] ?? ""];
+	const stands = line < file.length ? `there is ${quoted(file.text(line))}` : "the file ends";
 	return `the first ${close.length} of them are at line ${close.at + 1}, but then ${stands} and the patch has ${quoted(miss)}`;
 };
 
@@ -65,41 +67,23 @@ const passAnchors = (hunk: Hunk, search: Searcher, from: number): Outcome<{ curs
 	return done(passed);
 };
 
-const place = (hunk: Hunk, texts: readonly string[], search: Searcher, from: number): Outcome<Placed> => {
+const place = (hunk: Hunk, file: TextLines, search: Searcher, from: number): Outcome<Placed> => {
 	const anchored = passAnchors(hunk, search, from);
 	if (!anchored.ok) return anchored;
 	const { cursor, rung } = anchored.value;
 	const wanted = textsWithout("add", hunk.lines);
 	if (wanted.length === 0) {
-		if (hunk.atEnd) return done({ at: texts.length, length: 0, report: { rung: "exact", line: texts.length + 1 } });
-		const { matched } = reportOf(texts, rung, cursor - 1, cursor);
+		if (hunk.atEnd) return done({ at: file.length, report: { rung: "exact", line: file.length + 1 } });
+		const { matched } = reportOf(file, rung, cursor - 1, cursor);
 		const report = { rung, line: cursor + 1, ...(matched === undefined ? {} : { matched }) };
-		return done({ at: cursor, length: 0, report });
+		return done({ at: cursor, report });
 	}
 	const match = search.lines(wanted, cursor, hunk.atEnd);
 	if (match.kind === "none")
-		return refusal(hunk, `its context is not there${behind(cursor)}: ${explainMiss(texts, search, wanted, cursor)}`);
+		return refusal(hunk, `its context is not there${behind(cursor)}: ${explainMiss(file, search, wanted, cursor)}`);
 	if (match.kind !== "found") return refuseMatch(hunk, match);
 	const end = match.at + wanted.length;
-	return done({ at: match.at, length: wanted.length, report: reportOf(texts, match.rung, match.at, end) });
-};
-
-/** The lines of a hunk as they will stand: context is the file's own, whatever the patch has for it. */
-const replaced = (
-	hunk: Hunk,
-	before: TextLines,
-	at: number,
-	ending: Ending,
-): readonly (readonly [string, Ending])[] => {
-	// A model that saw the mark at the file's begin may have written it again.
-	const added = (text: string): string =>
-		at === 0 && before.mark !== "" && text.startsWith(before.mark) ? text.slice(before.mark.length) : text;
-	let index = at;
-	return hunk.lines.flatMap(({ kind, text }): (readonly [string, Ending])[] => {
-		if (kind === "add") return [[added(text), ending]];
-		index += 1;
-		return kind === "remove" ? [] : [[before.texts[index - 1] ?? "", before.endings[index - 1] ?? ""]];
-	});
+	return done({ at: match.at, report: reportOf(file, match.rung, match.at, end) });
 };
 
 export interface Edited {
@@ -115,29 +99,28 @@ export interface Edited {
 export const applyHunks = (whole: string, hunks: readonly Hunk[], budget: Budget): Outcome<Edited> => {
 	const before = splitText(whole);
 	const vocabulary = hunks.flatMap((hunk) => [...hunk.anchors, ...textsWithout("add", hunk.lines)]);
-	const search = createSearcher(before.texts, vocabulary, budget);
-	const ending = dominantEnding(before);
-	const [texts, endings, reports]: [string[], Ending[], HunkReport[]] = [[], [], []];
+	const search = createSearcher(before, vocabulary, budget);
+	const after = createJoiner(before, dominantEnding(before));
+	const reports: HunkReport[] = [];
+	/** A model that saw the mark where the file begins may have written it again. */
+	const unmarked = (text: string): string => (text.startsWith(before.mark) ? text.slice(before.mark.length) : text);
 	let cursor = 0;
 	const keepUntil = (end: number): void => {
-		for (; cursor < end; cursor += 1) {
-			texts.push(before.texts[cursor] ?? "");
-			endings.push(before.endings[cursor] ?? "");
-		}
+		if (end > cursor) after.keep(before.slice(cursor, end), before.ending(end - 1));
+		cursor = end;
 	};
 	for (const hunk of hunks) {
-		const placed = place(hunk, before.texts, search, cursor);
+		const placed = place(hunk, before, search, cursor);
 		if (!placed.ok) return placed;
-		const { at, length, report } = placed.value;
+		const { at, report } = placed.value;
 		keepUntil(at);
-		for (const [text, lineEnding] of replaced(hunk, before, at, ending)) {
-			texts.push(text);
-			endings.push(lineEnding);
+		for (const { kind, text } of hunk.lines) {
+			if (kind === "context") keepUntil(cursor + 1);
+			else if (kind === "remove") cursor += 1;
+			else after.add(at === 0 ? unmarked(text) : text);
 		}
-		cursor = at + length;
 		reports.push(report);
 	}
-	keepUntil(before.texts.length);
-	const terminated = before.endings.at(-1) !== "";
-	return done({ text: joinText({ mark: before.mark, texts, endings }, { terminated, ending }), hunks: reports });
+	keepUntil(before.length);
+	return done({ text: after.joined(), hunks: reports });
 };

@@ -1,5 +1,7 @@
+import type { TextLines } from "./text.ts";
+
 /** How exactly a text was found, from the strictest way to the loosest (`spec/tools.md` §10.7). */
-export const RUNGS = ["exact", "ignore-trailing-whitespace", "ignore-edge-whitespace", "unicode-normalized"] as const;
+const RUNGS = ["exact", "ignore-trailing-whitespace", "ignore-edge-whitespace", "unicode-normalized"] as const;
 
 export type Rung = (typeof RUNGS)[number];
 
@@ -16,7 +18,7 @@ export interface Budget {
 }
 
 /** About a second. */
-export const createBudget = (): Budget => ({ left: 500_000_000 });
+export const createBudget = (): Budget => ({ left: 200_000_000 });
 
 const LOOK_ALIKES: readonly (readonly [RegExp, string])[] = [
 	[/[\u2010-\u2015\u2043\u2212\ufe58\ufe63\uff0d]/g, "-"],
@@ -39,7 +41,9 @@ const NORMAL: Readonly<Record<Rung, (text: string) => string>> = {
 };
 
 const PLACES_SHOWN = 4;
+/** A line of the file that the patch does not name, and one of the patch that was not in the vocabulary. */
 const STRANGER = -1;
+const UNKNOWN = -2;
 
 export interface Searcher {
 	/**
@@ -60,7 +64,11 @@ export interface Searcher {
  * Searches the lines of one file for texts out of `vocabulary`, which must hold every line that will be asked for: each
  * line of the file is then one small number a rung, so that a large file costs little memory and no text is compared twice.
  */
-export const createSearcher = (file: readonly string[], vocabulary: readonly string[], budget: Budget): Searcher => {
+export const createSearcher = (
+	file: Pick<TextLines, "length" | "text">,
+	vocabulary: readonly string[],
+	budget: Budget,
+): Searcher => {
 	const spellings = new Map<Rung, { readonly ids: ReadonlyMap<string, number>; readonly lines: Int32Array }>();
 	const spelled = (rung: Rung) => {
 		const known = spellings.get(rung);
@@ -70,27 +78,41 @@ export const createSearcher = (file: readonly string[], vocabulary: readonly str
 			const normal = NORMAL[rung](text);
 			if (!ids.has(normal)) ids.set(normal, ids.size);
 		}
-		const made = { ids, lines: Int32Array.from(file, (text) => ids.get(NORMAL[rung](text)) ?? STRANGER) };
+		const lines = new Int32Array(file.length);
+		for (let line = 0; line < lines.length; line += 1) lines[line] = ids.get(NORMAL[rung](file.text(line))) ?? STRANGER;
+		const made = { ids, lines };
 		spellings.set(rung, made);
 		return made;
 	};
-	/** How many of the wanted lines agree from `at` on. */
-	const agreeing = (lines: Int32Array, wanted: readonly number[], at: number): number => {
+	const at = (rung: Rung, texts: readonly string[]) => {
+		const { ids, lines } = spelled(rung);
+		return { lines, wanted: Int32Array.from(texts, (text) => ids.get(NORMAL[rung](text)) ?? UNKNOWN) };
+	};
+	/** How many of the wanted lines agree from `start` on. */
+	const agreeing = (lines: Int32Array, wanted: Int32Array, start: number): number => {
 		let length = 0;
-		while (length < wanted.length && lines[at + length] === wanted[length]) length += 1;
+		while (length < wanted.length && lines[start + length] === wanted[length]) length += 1;
 		budget.left -= length + 1;
 		return length;
 	};
-	const at = (rung: Rung, texts: readonly string[]) => {
-		const { ids, lines } = spelled(rung);
-		return { lines, wanted: texts.map((text) => ids.get(NORMAL[rung](text)) ?? Number.NaN) };
+	/** Every line from `from` on that reads like the first wanted one, with how many agree there. */
+	const tries = function* (lines: Int32Array, wanted: Int32Array, from: number) {
+		const [first] = wanted;
+		if (first === undefined) return;
+		for (let start = from - 1; budget.left > 0; ) {
+			const next = lines.indexOf(first, start + 1);
+			budget.left -= (next === -1 ? lines.length : next) - start;
+			if (next === -1) return;
+			start = next;
+			yield { start, length: agreeing(lines, wanted, start) };
+		}
 	};
 	const scan = (rung: Rung, texts: readonly string[], from: number): { count: number; places: number[] } => {
 		const { lines, wanted } = at(rung, texts);
 		const places: number[] = [];
 		let count = 0;
-		for (let start = from; start + wanted.length <= lines.length && budget.left > 0; start += 1) {
-			if (agreeing(lines, wanted, start) < wanted.length) continue;
+		for (const { start, length } of tries(lines, wanted, from)) {
+			if (length < wanted.length) continue;
 			count += 1;
 			if (places.length < PLACES_SHOWN) places.push(start);
 		}
@@ -120,10 +142,8 @@ export const createSearcher = (file: readonly string[], vocabulary: readonly str
 		closest: (texts, from) => {
 			const { lines, wanted } = at("unicode-normalized", texts);
 			let best: { at: number; length: number } | undefined;
-			for (let start = from; start < lines.length && budget.left > 0; start += 1) {
-				const length = agreeing(lines, wanted, start);
+			for (const { start, length } of tries(lines, wanted, from))
 				if (length > (best?.length ?? 0)) best = { at: start, length };
-			}
 			return best;
 		},
 	};

@@ -14,7 +14,7 @@ export interface Hunk {
 	readonly atEnd: boolean;
 }
 
-export interface PatchPath {
+interface PatchPath {
 	readonly path: string;
 	/** Where the patch names it, from 1. */
 	readonly line: number;

@@ -14,7 +14,7 @@ export interface RenderedHunk {
 
 const SIGNS = { keep: " ", remove: "-", add: "+" } as const;
 
-export const renderHunk = ({ anchor, lines, atEnd }: RenderedHunk): readonly string[] => [
+const renderHunk = ({ anchor, lines, atEnd }: RenderedHunk): readonly string[] => [
 	anchor === undefined ? "@@" : `@@ ${anchor}`,
 	...lines.map(({ kind, text }) => `${SIGNS[kind]}${text}`),
 	...(atEnd ? ["*** End of File"] : []),
