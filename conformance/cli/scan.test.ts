@@ -2,7 +2,7 @@ import { execFileSync, spawn } from "node:child_process";
 import { readdirSync, rmdirSync } from "node:fs";
 import { expect, onTestFinished } from "vitest";
 import { consults, shellControl } from "../support/controls.ts";
-import { onlyAgent } from "../support/listing.ts";
+import { listAgents, onlyAgent } from "../support/listing.ts";
 import { leaveMail, messagesOf } from "../support/mail.ts";
 import { pauseAt } from "../support/paused.ts";
 import { createPlace, until } from "../support/place.ts";
@@ -86,6 +86,23 @@ verifies(
 		expect(ws.read("ws/inbox/20200101T000000Z-00000000/user-001.md")).toContain("lost");
 		expect(readdirSync(ws.path("ws/inbox", idle)).sort()).toEqual([".user-001.md.tmp", "notes.txt"]);
 		expect(ws.entries(idle)).toHaveLength(2);
+	},
+);
+
+verifies(
+	"cli-F13",
+	"mail that came in while a drive failed is what scan is for: the driver that fails wakes nobody",
+	async () => {
+		const ws = await createWorkspace({ script: FAILS });
+		const driver = await pauseAt(ws, "call.request", ["run", "hello"]);
+		const agent = await onlyAgent(ws);
+		expect((await ws.in(["message", agent, "late"])).code).toBe(0);
+		expect((await driver.resume()).code).toBe(13);
+		expect(await listAgents(ws)).toMatchObject([{ state: "failed", pending_mail: 1 }]);
+		ws.setScript({ calls: [{ say: "done" }] });
+		expect(await scan(ws)).toEqual({ ...QUIET, silent_deaths: [agent], launched: [agent] });
+		await until("its mail to be answered", () => ws.entries(agent).length === 3 && atRest(ws, agent));
+		expect(messagesOf(ws, agent)).toEqual(["hello", "late"]);
 	},
 );
 

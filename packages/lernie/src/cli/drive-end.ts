@@ -1,9 +1,11 @@
 import { DIGEST_SHOWN, EXIT, type ExitCode, exitCodeOf, LernieError, type RunEvent } from "@lernie/contract";
 import { shellQuoted } from "../control/ask.ts";
-import { type DriveEnd, type DriveOptions, drive } from "../drive/drive.ts";
+import type { DriveEnd, DriveOptions } from "../drive/drive.ts";
 import type { DriveContext } from "../drive/session.ts";
 import type { Output } from "./output.ts";
 import { printable } from "./printable.ts";
+
+type Render = (event: RunEvent) => void;
 
 /** What a person is told when a drive rests before a final answer, with the command that goes on; or undefined. */
 const endMessage = (workspace: string, agent: string, end: DriveEnd): string | undefined => {
@@ -24,19 +26,29 @@ const endMessage = (workspace: string, agent: string, end: DriveEnd): string | u
 	}
 };
 
+const report = (workspace: string, agent: string, end: DriveEnd, output: Output, render: Render): ExitCode => {
+	render({ type: "end", state: end.state, exit: end.exit });
+	const message = endMessage(workspace, agent, end);
+	if (message !== undefined) output.say(message);
+	return end.exit;
+};
+
+/** Says that there is nothing to do here, as another process drives the agent. */
+export const reportDriven = (workspace: string, agent: string, output: Output, render: Render): ExitCode =>
+	report(workspace, agent, { state: "running", exit: EXIT.done, message: undefined }, output, render);
+
 /** Drives an agent, shows it, and says how it ended; the exit code is the drive's (CONTRACTS §1). */
 export const driveAndReport = async (
 	context: DriveContext,
 	options: DriveOptions,
 	output: Output,
-	render: (event: RunEvent) => void,
+	render: Render,
 ): Promise<ExitCode> => {
 	try {
+		// Loaded here: a driver that comes second does not pay for it.
+		const { drive } = await import("../drive/drive.ts");
 		const end = await drive(context, options);
-		render({ type: "end", state: end.state, exit: end.exit });
-		const message = endMessage(context.layout.root, options.agent, end);
-		if (message !== undefined) output.say(message);
-		return end.exit;
+		return report(context.layout.root, options.agent, end, output, render);
 	} catch (thrown) {
 		if (thrown instanceof LernieError) render({ type: "end", state: "failed", exit: exitCodeOf(thrown) });
 		throw thrown;

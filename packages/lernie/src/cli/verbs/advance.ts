@@ -1,6 +1,9 @@
 import type { ExitCode } from "@lernie/contract";
 import { findAgent } from "../../workspace/address.ts";
-import { driveAndReport } from "../drive-end.ts";
+import { makeDirectory } from "../../workspace/durable.ts";
+import { inboxDirectory } from "../../workspace/layout.ts";
+import { acquireLease } from "../../workspace/lease.ts";
+import { driveAndReport, reportDriven } from "../drive-end.ts";
 import { createRenderer } from "../render.ts";
 import { stopOnSignals } from "../stop-signal.ts";
 import { inWorkspace, type World } from "../world.ts";
@@ -12,7 +15,11 @@ export const advance = async (world: World, address: string, flags: { readonly h
 		world,
 		async (context) => {
 			const agent = await findAgent(context.repo, address);
-			return driveAndReport(context, { agent, oneHop: flags.hop === true }, world.output, render);
+			const inbox = inboxDirectory(context.layout, agent);
+			makeDirectory(inbox);
+			const lease = await acquireLease(inbox);
+			if (lease === undefined) return reportDriven(context.layout.root, agent, world.output, render);
+			return driveAndReport(context, { agent, oneHop: flags.hop === true, lease }, world.output, render);
 		},
 		{ emit: render, stop: stopOnSignals() },
 	);
