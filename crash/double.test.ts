@@ -1,10 +1,11 @@
 import { afterAll, expect } from "vitest";
 import { SITES } from "../conformance/cases/crash.ts";
 import { createRandom, testSeed } from "../conformance/support/random.ts";
+import { together } from "../conformance/support/together.ts";
 import { verifies } from "../conformance/support/verifies.ts";
 import { checkRest } from "./check.ts";
 import { driveToRest, runKilledAt, type Victims } from "./drives.ts";
-import { checkUnfounded, together } from "./kill-once.ts";
+import { checkUnfounded } from "./kill-once.ts";
 import { openStory, type Phase, removeTemplates } from "./story.ts";
 
 afterAll(removeTemplates);

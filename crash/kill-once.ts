@@ -2,20 +2,10 @@ import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "vitest";
 import type { SiteCase } from "../conformance/cases/crash.ts";
+import { together } from "../conformance/support/together.ts";
 import { checkRest } from "./check.ts";
 import { driveToRest, runKilledAt, type Victims } from "./drives.ts";
 import { openStory, type Phase, type Story } from "./story.ts";
-
-/** Two stories at a time in a test file, as vitest runs two files at a time on the two cores we count on. */
-const AT_ONCE = 2;
-
-export const together = async <T>(items: readonly T[], act: (item: T) => Promise<void>): Promise<void> => {
-	const queue = items.values();
-	const worker = async (): Promise<void> => {
-		for (const item of queue) await act(item);
-	};
-	await Promise.all(Array.from({ length: AT_ONCE }, worker));
-};
 
 /** Foundings that were killed before their one ref transaction: an inbox each, which `doctor` names, and nothing else. */
 export const checkUnfounded = async (story: Story, told: string, foundings = 1): Promise<void> => {

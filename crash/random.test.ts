@@ -1,9 +1,9 @@
 import { afterAll, expect } from "vitest";
 import { createRandom, testSeed } from "../conformance/support/random.ts";
+import { together } from "../conformance/support/together.ts";
 import { verifies } from "../conformance/support/verifies.ts";
 import { checkRest } from "./check.ts";
 import { driveToRest, runKilledAfter, type Victims } from "./drives.ts";
-import { together } from "./kill-once.ts";
 import { openStory, removeTemplates } from "./story.ts";
 
 afterAll(removeTemplates);

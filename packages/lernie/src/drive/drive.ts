@@ -57,9 +57,15 @@ const openSession = async (
 	const removed = await removeStaleLocks(context.repo.gitDir, refs);
 	for (const path of removed)
 		context.emit({ type: "notice", code: "LOCK_REMOVED", message: `removed ${path}, left by a git that was killed` });
-	const owner = await takeOwnership(context.repo, agent, context.effects);
-	await endLeft({ layout: context.layout, agent }, oneHop);
-	return { ...context, ...kept, agent, lease, owner };
+	const session = {
+		...context,
+		...kept,
+		agent,
+		lease,
+		owner: await takeOwnership(context.repo, agent, lease, context.effects),
+	};
+	await endLeft(session, oneHop);
+	return session;
 };
 
 const endOf = (outcome: HopOutcome): DriveEnd => {
@@ -116,6 +122,8 @@ const END_CODES: ReadonlyMap<ExitCode, string> = new Map([
 ]);
 
 const recordEnd = async (session: Session, code: string, message: string, exit: ExitCode): Promise<void> => {
+	// A driver that lost its agent writes nothing more about it.
+	if (!(await isOwner(session))) return;
 	const tip = (await session.repo.resolve(agentRef(session.agent))) ?? "";
 	appendDriverRecord(session.layout, session.agent, { at: timestamp(session.effects.now()), code, message, exit, tip });
 };
@@ -167,10 +175,9 @@ const driveOnce = async (context: DriveContext, options: DriveOptions, lease: Le
 		return { end, next };
 	} catch (thrown) {
 		const fault = faultOf(thrown);
-		// A driver that lost its agent writes nothing more about it.
-		if (session !== undefined && fault.code !== "OWNER_LOST") {
-			await leaveNothingRunning(session, oneHop);
-			// On a full disk this fails as well; what is told is the fault that ended the drive.
+		if (session !== undefined) {
+			// On a full disk these fail as well; what is told is the fault that ended the drive.
+			await leaveNothingRunning(session, oneHop).catch(() => undefined);
 			await recordEnd(session, fault.code, fault.message, exitCodeOf(fault)).catch(() => undefined);
 		}
 		throw fault;

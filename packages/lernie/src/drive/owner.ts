@@ -3,6 +3,7 @@ import type { Repo } from "../git/repo.ts";
 import type { Oid, RefOp } from "../git/types.ts";
 import { bootId, isDead, processIdentity, readStat } from "../process/identity.ts";
 import type { Effects } from "../workspace/effects.ts";
+import type { Lease } from "../workspace/lease.ts";
 import type { Session } from "./session.ts";
 
 /** The blob behind `refs/lernie/owner/<id>`: which process drives (CONTRACTS §7). */
@@ -25,14 +26,30 @@ export const ownerText = (effects: Effects): string => {
 	return JSON.stringify(owner);
 };
 
-/** Writes this process in as the owner; the lease must be held. From here on an older driver's writes fail. */
-export const takeOwnership = async (repo: Repo, agent: string, effects: Effects): Promise<Oid> => {
+const lost = (agent: string): LernieError =>
+	new LernieError("OWNER_LOST", `agent ${agent}: another process took it over; nothing more was written`, { agent });
+
+const ATTEMPTS = 5;
+
+/**
+ * Writes this process in as the owner; the lease must be held. From here on an older driver's writes fail. Throws
+ * `OWNER_LOST` where the lease was lost before that.
+ */
+export const takeOwnership = async (repo: Repo, agent: string, lease: Lease, effects: Effects): Promise<Oid> => {
 	const batch = repo.batch();
 	const oid = batch.blob(ownerText(effects));
 	await batch.flush();
-	const result = await repo.transact([{ kind: "set", ref: markRef("owner", agent), oid }]);
-	if (!result.ok)
-		throw new LernieError("GIT", `agent ${agent}: the owner could not be written: ${result.detail}`, { agent });
+	const ref = markRef("owner", agent);
+	for (let attempt = 1; ; attempt += 1) {
+		const old = await repo.resolve(ref);
+		// After the look at the owner: whoever gets the lease from here on writes itself in, and then the compare fails.
+		if (!lease.intact()) throw lost(agent);
+		const result = await repo.transact([{ kind: "update", ref, oid, old }]);
+		if (result.ok) break;
+		// It was a driver that had lost its lease and did not know yet: that one looks again as well, and gives up.
+		if ((await repo.resolve(ref)) === old || attempt === ATTEMPTS)
+			throw new LernieError("GIT", `agent ${agent}: the owner could not be written: ${result.detail}`, { agent });
+	}
 	effects.crash("owner.written");
 	return oid;
 };
@@ -66,10 +83,7 @@ export const readOwner = async (
 	return { ...owner, alive: isAlive(owner) };
 };
 
-const lost = ({ agent }: Session): LernieError =>
-	new LernieError("OWNER_LOST", `agent ${agent}: another process took it over; nothing more was written`, { agent });
-
-/** Whether this process still drives the agent. */
+/** Whether this process still owns the agent of its session. */
 export const isOwner = async ({ repo, agent, owner, lease }: Session): Promise<boolean> =>
 	lease.intact() && (await repo.resolve(markRef("owner", agent))) === owner;
 
@@ -78,7 +92,7 @@ export const isOwner = async ({ repo, agent, owner, lease }: Session): Promise<b
  * takes over writes itself in first and looks for started calls then, so that one of the two sees the other.
  */
 export const confirmOwner = async (session: Session): Promise<void> => {
-	if (!(await isOwner(session))) throw lost(session);
+	if (!(await isOwner(session))) throw lost(session.agent);
 };
 
 /** Whether every ref is still as the operations expect it: git was disturbed, as by a repack, and did not find otherwise. */
@@ -93,7 +107,7 @@ const asExpected = async (session: Session, ops: readonly RefOp[]): Promise<bool
  */
 export const transact = async (session: Session, ops: readonly RefOp[], code: ErrorCode = "GIT"): Promise<void> => {
 	const { repo, agent, owner } = session;
-	if (!session.lease.intact()) throw lost(session);
+	if (!session.lease.intact()) throw lost(agent);
 	const guarded: readonly RefOp[] = [{ kind: "verify", ref: markRef("owner", agent), old: owner }, ...ops];
 	let result = await repo.transact(guarded);
 	if (!result.ok && (await asExpected(session, guarded))) result = await repo.transact(guarded);

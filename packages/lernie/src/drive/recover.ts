@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { ENV, type ProcessRecord, type ToolUseBlock } from "@lernie/contract";
-import { endGroup, endMarked } from "../process/group.ts";
+import { endGroup, endMarked, type GroupMark } from "../process/group.ts";
 import { agentCallPrefix, callEnvironmentPrefix } from "../tools/call-environment.ts";
 import { recordDirectories } from "../tools/multi-tool.ts";
 import { readOpenCalls } from "../tools/record.ts";
@@ -10,6 +10,7 @@ import { latestStep, readMeta, stepDirectory, stepName } from "../workspace/step
 import { subjectOf } from "../workspace/trailers.ts";
 import { entryNumber } from "../workspace/transcript.ts";
 import type { Tip } from "./facts.ts";
+import { confirmOwner } from "./owner.ts";
 import type { Session } from "./session.ts";
 import { type OpenWindow, openCalls } from "./transcript-state.ts";
 
@@ -52,17 +53,30 @@ export const mayHaveStarted = (
 /** Whose processes are looked for. */
 type Place = Pick<Session, "layout" | "agent">;
 
+/** What every process of an agent's calls carries. */
+const agentMark = ({ layout, agent }: Place): GroupMark => ({
+	name: ENV.call,
+	valuePrefix: agentCallPrefix(layout.root, agent),
+});
+
+/**
+ * Throws where this process may not act for the agent any more. Asked after each look and before anything is ended: what was
+ * found is then not of a driver that took over since.
+ */
+type Confirm = () => Promise<void>;
+
 /** Ends the controls and model programs that a killed driver left; whatever they would answer, nobody hears it. */
-const endLeftPrograms = async ({ layout, agent }: Place): Promise<void> => {
+const endLeftPrograms = async ({ layout, agent }: Place, confirm: Confirm): Promise<void> => {
 	for (const { group, forget } of leftGroups(layout, agent)) {
+		await confirm();
 		if (group !== undefined) await endGroup(group, GRACE_MS);
 		forget();
 	}
 };
 
 /** Ends what an agent's calls left in the background: it lives no longer than the drive of its call. */
-export const endBackground = ({ layout, agent }: Place): Promise<void> =>
-	endMarked({ name: ENV.call, valuePrefix: agentCallPrefix(layout.root, agent) }, GRACE_MS);
+export const endBackground = (session: Session): Promise<void> =>
+	endMarked(agentMark(session), { graceMs: GRACE_MS, confirm: () => confirmOwner(session) });
 
 /** The groups on record of started calls of the newest step that `accept` takes, by the name of the call's directory. */
 const recordedGroups = (
@@ -85,8 +99,14 @@ export const endLeftovers = async (session: Session, window: OpenWindow): Promis
 	const open = new Set(openCalls(window).flatMap((call) => directoriesOf(window, call)));
 	const prefix = callEnvironmentPrefix(layout.root, agent, stepName(number));
 	const recorded = recordedGroups(session, number, (directory) => open.has(directory));
-	await endMarked({ name: ENV.call, valuePrefix: prefix }, GRACE_MS, recorded, (value) =>
-		open.has(value.slice(prefix.length)),
+	await endMarked(
+		{ name: ENV.call, valuePrefix: prefix },
+		{
+			graceMs: GRACE_MS,
+			recorded,
+			accept: (value) => open.has(value.slice(prefix.length)),
+			confirm: () => confirmOwner(session),
+		},
 	);
 };
 
@@ -94,17 +114,19 @@ export const endLeftovers = async (session: Session, window: OpenWindow): Promis
  * Ends all that a dead driver of an agent left: its controls and model programs, the groups of calls without an outcome and
  * whatever carries the mark of one of its calls.
  */
-export const endEverything = async (place: Place): Promise<void> => {
+export const endEverything = async (place: Place, confirm: Confirm): Promise<void> => {
 	const { layout, agent } = place;
-	await endLeftPrograms(place);
+	await endLeftPrograms(place, confirm);
 	const number = latestStep(layout, agent);
 	const unfinished = new Set(
 		readOpenCalls(stepDirectory(layout, agent, number)).flatMap(({ directory, output }) => (output ? [] : [directory])),
 	);
 	const recorded = recordedGroups(place, number, (directory) => unfinished.has(directory));
-	await endMarked({ name: ENV.call, valuePrefix: agentCallPrefix(layout.root, agent) }, GRACE_MS, recorded);
+	await endMarked(agentMark(place), { graceMs: GRACE_MS, recorded, confirm });
 };
 
 /** Ends what the drive before this one left, if it was killed. Between two single hops the background goes on. */
-export const endLeft = (place: Place, oneHop: boolean): Promise<void> =>
-	oneHop ? endLeftPrograms(place) : endEverything(place);
+export const endLeft = (session: Session, oneHop: boolean): Promise<void> => {
+	const confirm: Confirm = () => confirmOwner(session);
+	return oneHop ? endLeftPrograms(session, confirm) : endEverything(session, confirm);
+};

@@ -64,7 +64,9 @@ export const stopAgent = async (place: Place, agent: string): Promise<StopOutcom
 	const lease = await acquireLease(inboxDirectory(place.layout, agent));
 	if (lease === undefined) return "killed";
 	try {
-		await endEverything({ layout: place.layout, agent });
+		await endEverything({ layout: place.layout, agent }, async () => {
+			if (!lease.intact()) throw new LernieError("OWNER_LOST", `agent ${agent}: its inbox was replaced`, { agent });
+		});
 	} finally {
 		await lease.release();
 	}

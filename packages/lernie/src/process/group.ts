@@ -109,15 +109,23 @@ export const findProcessesByEnvironment = (name: string, valuePrefix: string): M
 		return value === undefined || identity === undefined ? [] : [{ pid, value, identity }];
 	});
 
+export interface EndMarkedOptions {
+	readonly graceMs: number;
+	/** Groups that are ended too, if they are still those. */
+	readonly recorded?: readonly ProcessRecord[];
+	/** Narrows it to some of the mark's values. */
+	readonly accept?: (value: string) => boolean;
+	/** Asked after each look and before anything is ended; what it throws ends this. */
+	readonly confirm?: () => Promise<void>;
+}
+
 /**
- * Ends every group with a living member that carries the mark, and the recorded groups given beside them. Again until none
- * is found: what is about to be ended can still start something. `accept` narrows it to some of the mark's values.
+ * Ends every group with a living member that carries the mark. Again until none is found: what is about to be ended can
+ * still start something.
  */
 export const endMarked = async (
 	mark: GroupMark,
-	graceMs: number,
-	recorded: readonly ProcessRecord[] = [],
-	accept: (value: string) => boolean = () => true,
+	{ graceMs, recorded = [], accept = () => true, confirm }: EndMarkedOptions,
 ): Promise<void> => {
 	const strays = (): readonly ProcessRecord[] =>
 		findProcessesByEnvironment(mark.name, mark.valuePrefix)
@@ -128,6 +136,7 @@ export const endMarked = async (
 		left.length > 0 && round < ROUNDS;
 		round += 1, left = [...strays()]
 	) {
+		await confirm?.();
 		const groups = new Map(left.map((group) => [group.pgid, group]));
 		await Promise.all([...groups.values()].map((group) => endGroup(group, graceMs, mark)));
 	}

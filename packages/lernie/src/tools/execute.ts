@@ -150,7 +150,7 @@ const start = async (
 	effects.crash("tool.exited");
 	// What left the group still carries the call's mark, and must not outlive the call's end either.
 	if (end.kind === "timed-out" || stop?.aborted)
-		await endMarked({ name: ENV.call, valuePrefix: command.env[ENV.call] ?? "" }, graceSeconds * 1000);
+		await endMarked({ name: ENV.call, valuePrefix: command.env[ENV.call] ?? "" }, { graceMs: graceSeconds * 1000 });
 	if (end.kind === "signalled" && stop?.aborted) return { kind: "stopped", started: true };
 	const ended = verdictOn(end, tool);
 	return { ...ended, stdout: complete(stdout.captured()), stderr: complete(stderr.captured()), ms: end.ms };
