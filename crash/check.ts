@@ -106,6 +106,11 @@ const checkOutcome = (story: Story, agent: string, lines: readonly Line[], outco
 			expect(recorded, `${what}, but its start is on record`).toBe(false);
 			expect(text, what).toContain("certainly not started");
 			break;
+		case "stopped":
+			expect(acts ?? 0, what).toBeLessThanOrEqual(text.includes("before it started") ? 0 : 1);
+			if (!text.includes("before it started")) expect(recorded, what).toBe(true);
+			expect(text, what).toMatch(/did not return: the agent was stopped /);
+			break;
 		case "refuse":
 			expect([call.name, acts, recorded], what).toEqual(["forbidden", 0, false]);
 			expect(text, what).toContain("never that");

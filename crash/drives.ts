@@ -54,6 +54,24 @@ export const runKilledAfter = async (
 	return ran;
 };
 
+/** Runs a command that is told to stop a time after it began, or after it said its first word, wherever it then is. */
+export const runStoppedAfter = async (
+	ws: Workspace,
+	args: readonly string[],
+	{ ms, from, signal }: { readonly ms: number; readonly from: "start" | "word"; readonly signal: NodeJS.Signals },
+): Promise<Ran> => {
+	const started = ws.start(["-w", ws.dir, ...args], { env: { LERNIE_SCRIPT: ws.path("script.yaml") } });
+	let timer: NodeJS.Timeout | undefined;
+	const arm = (): void => {
+		timer ??= setTimeout(() => started.process.kill(signal), ms);
+	};
+	if (from === "start") arm();
+	else for (const stream of [started.process.stdout, started.process.stderr]) stream?.once("data", arm);
+	const ran = await started.ended;
+	clearTimeout(timer);
+	return ran;
+};
+
 /** What the operator does about a held call; until then it has not started. */
 const answer = (story: Story, agent: string, told: string): void => {
 	expect(story.exists("home/answered"), `${told}: a call that is answered is held again`).toBe(false);

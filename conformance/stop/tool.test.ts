@@ -154,19 +154,6 @@ verifies(
 	},
 );
 
-verifies("tools-106", "what a stopped call had done to its directory is in the commit of its result", async () => {
-	const place = createPlace();
-	const command = `echo half > half.txt; : > ${place.path("shell.ready")}; sleep 600`;
-	const ws = await create([{ tools: [{ name: "bash", input: { command } }] }, { say: "done" }], {}, place);
-	const run = await startRun(ws);
-	await isReady(ws, "shell");
-	await expectStopped(ws, run.agent, await run.stop());
-	const settled = transcriptOf(ws, run.agent).at(-1);
-	expectSettled(first(ws, run.agent), "started");
-	expect(ws.git("show", `${settled?.commit}:half.txt`)).toBe("half\n");
-	expect(() => ws.git("show", `${settled?.parent}:half.txt`)).toThrow();
-});
-
 verifies("stop-twice", "a second and a third signal change nothing about a stop that is under way", async () => {
 	const ws = await create(SLOW, { tool_grace_seconds: 0.5 });
 	waitingTool(ws, "slow", `: > ${ws.path("told.ready")}`);

@@ -192,3 +192,23 @@ verifies("stop-verb", "with --json it prints one document", async () => {
 	expect(JSON.parse(ran.stdout)).toEqual({ id: run.agent, outcome: "stopped" });
 	await expectStopped(ws, run.agent, await run.ended);
 });
+
+verifies("stop-verb", "a driver that has ended and whose parent does not notice counts as gone", async () => {
+	const ws = await create();
+	waitingTool(ws, "slow");
+	// The shell starts the driver and becomes a program that never asks after its children.
+	const line = 'cd "$1"; shift; "$@" > driver.out 2>&1 & exec sleep 600';
+	const args = [ws.root, process.execPath, LAUNCHER, "-w", ws.dir, "run", "go"];
+	const env = { ...ws.env, LERNIE_SCRIPT: ws.path("script.yaml") };
+	const parent = spawn("sh", ["-c", line, "sh", ...args], { env, stdio: "ignore" });
+	const ended = new Promise<void>((resolve) => parent.once("close", () => resolve()));
+	await isReady(ws, "slow");
+	const agent = ws.read("driver.out").split(" ")[1] ?? "";
+	const from = performance.now();
+	const ran = await ws.in(["--json", "stop", agent]);
+	expect(performance.now() - from).toBeLessThan(HARD_MS);
+	expect([ran.code, JSON.parse(ran.stdout)]).toEqual([0, { id: agent, outcome: "stopped" }]);
+	expect(await stateOf(ws, agent)).toBe("stopped");
+	parent.kill("SIGKILL");
+	await ended;
+});
