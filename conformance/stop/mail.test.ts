@@ -1,7 +1,7 @@
 import { expect } from "vitest";
 import { ticks, tickTool } from "../support/controls.ts";
 import { expectPaired, expectStopped, isReady, startRun, waitingTool } from "../support/driving.ts";
-import { createPlace, until } from "../support/place.ts";
+import { createPlace, LAUNCHER, until } from "../support/place.ts";
 import { atRest } from "../support/scenario.ts";
 import { verifies } from "../support/verifies.ts";
 import { files, mailOf, quiet, stateOf, steps } from "../support/window.ts";
@@ -83,4 +83,24 @@ verifies("stop-mail", "mail from before the stop stays where it is though more c
 		.map(({ text }) => text.split("\n").at(-1));
 	expect(bodies).toEqual(["go", "before", "after"]);
 	expect(await stateOf(ws, run.agent)).toBe("done");
+});
+
+verifies("stop-mail", "what an agent sends itself in the call that was under way does not bring it back", async () => {
+	const place = createPlace();
+	// The stop comes before the message, which is sent all the same.
+	const own = [process.execPath, LAUNCHER, "-w", place.path("ws")].join(" ");
+	tickTool(
+		place,
+		"slow",
+		`trap '' TERM\nkill -TERM $PPID\nsleep 0.2\n${own} message "$LERNIE_CONV_BRANCH" "note to self" > /dev/null`,
+	);
+	const script = { calls: [{ tools: [{ id: "t1", name: "slow" }] }, { say: "done" }] };
+	const ws = await createWorkspace({ place, script, tools: ["slow"], workflow: { tool_grace_seconds: 30 } });
+	const run = await startRun(ws);
+	const ran = await run.ended;
+	await quiet(ws);
+	await expectStopped(ws, run.agent, ran);
+	expect([mailOf(ws, run.agent), steps(ws, run.agent)]).toEqual([[`${run.agent}-001.md`], 1]);
+	expect(await ws.advance(run.agent)).toMatchObject({ code: 0 });
+	expect(mailOf(ws, run.agent)).toEqual([]);
 });

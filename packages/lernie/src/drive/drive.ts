@@ -104,8 +104,10 @@ const takeLease = async ({ layout, repo, effects }: DriveContext, agent: string)
 };
 
 /** Mail that nobody looked at before the release: same name, another time, is another message (`spec/core.md` §14.5). */
-const unseen = (inbox: string, seen: readonly Deposit[]): boolean =>
-	listDeposits(inbox).some(({ file, modified }) => !seen.some((old) => old.file === file && old.modified === modified));
+const unseen = (inbox: string, seen: readonly Deposit[]): readonly Deposit[] =>
+	listDeposits(inbox).filter(
+		({ file, modified }) => !seen.some((old) => old.file === file && old.modified === modified),
+	);
 
 const runHops = async (session: Session, oneHop: boolean): Promise<HopOutcome> => {
 	for (;;) {
@@ -131,7 +133,8 @@ const recordEnd = async (session: Session, code: string, message: string, exit: 
 /**
  * Leaves the agent: the lease is dropped, then the inbox is looked at once more. Answers the lease again where mail came in
  * that nobody has seen (the release rule); after a single hop whoever asked for it goes on. A process that was told to stop
- * takes nothing on: mail that lay there by then waits, and for later mail another driver is started.
+ * takes nothing on: mail that lay there by then waits, and so does what the agent sends itself in its last call; for later
+ * mail another driver is started.
  */
 const release = async (session: Session, outcome: HopOutcome, oneHop: boolean): Promise<Lease | undefined> => {
 	const { layout, agent, effects, stop } = session;
@@ -140,8 +143,10 @@ const release = async (session: Session, outcome: HopOutcome, oneHop: boolean): 
 	effects.crash("release.before");
 	await session.lease.release();
 	effects.crash("release.after");
-	if (!unseen(inbox, seen)) return undefined;
+	const mail = unseen(inbox, seen);
+	if (mail.length === 0) return undefined;
 	if (!stop.aborted) return oneHop ? undefined : acquireLease(inbox);
+	if (mail.every(({ sender }) => sender === agent)) return undefined;
 	await wake(layout, agent, effects).catch((thrown: unknown) => {
 		// Nothing is lost: it is delivered whenever somebody drives the agent.
 		const message = `a message came in and no driver could be started for it: ${messageOf(thrown)}`;
