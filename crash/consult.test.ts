@@ -1,11 +1,7 @@
-import { existsSync, readFileSync } from "node:fs";
 import { expect } from "vitest";
-import { createPlace, until } from "../conformance/support/place.ts";
+import { createPlace, isAlive, until } from "../conformance/support/place.ts";
 import { verifies } from "../conformance/support/verifies.ts";
 import { createWorkspace } from "../conformance/support/workspace.ts";
-
-const alive = (pid: number): boolean =>
-	existsSync(`/proc/${pid}`) && !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, "utf8"));
 
 verifies("crash-consult-left", "a control left by a killed driver does not outlive the next drive", async () => {
 	const place = createPlace();
@@ -23,10 +19,10 @@ verifies("crash-consult-left", "a control left by a killed driver does not outli
 	const pid = Number(await until("the control is asked", () => place.exists("pid") && place.read("pid").trim()));
 	started.process.kill("SIGKILL");
 	await started.ended;
-	expect(alive(pid)).toBe(true);
+	expect(isAlive(pid)).toBe(true);
 	const [agent] = JSON.parse((await ws.in(["--json", "ls"])).stdout) as [{ id: string }];
 	const next = await ws.advance(agent.id);
 	expect(next, next.stderr).toMatchObject({ code: 0 });
-	expect(alive(pid)).toBe(false);
+	expect(isAlive(pid)).toBe(false);
 	expect(ws.results(agent.id)[0]?.text).toContain("certainly not started");
 });

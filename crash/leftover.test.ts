@@ -1,6 +1,5 @@
-import { readFileSync } from "node:fs";
 import { expect } from "vitest";
-import { createPlace, type Place, type Ran, until } from "../conformance/support/place.ts";
+import { createPlace, isAlive, type Place, type Ran, until } from "../conformance/support/place.ts";
 import { verifies } from "../conformance/support/verifies.ts";
 import { createWorkspace, type Workspace } from "../conformance/support/workspace.ts";
 
@@ -14,15 +13,6 @@ ${parent}
 `;
 const STAYS = "while :; do sleep 60; done";
 const GOES = "exit 0";
-
-const isAlive = (pid: number): boolean => {
-	try {
-		const stat = readFileSync(`/proc/${pid}/stat`, "latin1");
-		return !["Z", "X"].includes(stat.slice(stat.lastIndexOf(")") + 2)[0] ?? "");
-	} catch {
-		return false; // There is no such process.
-	}
-};
 
 const pidsOf = (place: Place): readonly number[] => {
 	const [leader, child] = place.read("home/slow.pids").trim().split(" ").map(Number);

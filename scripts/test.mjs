@@ -32,7 +32,7 @@ const onPath = (command) =>
 
 /** Commands the tests start. On CI a missing one is installed; elsewhere it is only named. */
 const needCommands = () => {
-	const missing = ["git", "flock", "strace", "bash"].filter((command) => !onPath(command));
+	const missing = ["git", "flock", "strace", "bash", "python3"].filter((command) => !onPath(command));
 	if (missing.length === 0) return;
 	if (process.env.CI === "true") {
 		step(`install ${missing.join(", ")}`, () => run("bash", ["scripts/debian.sh", ...missing]));

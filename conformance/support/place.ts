@@ -85,6 +85,16 @@ export const processesNaming = (directory: string): readonly number[] =>
 		})
 		.map(Number);
 
+/** Whether a process runs; one that is dead and not collected yet does not. */
+export const isAlive = (pid: number): boolean => {
+	try {
+		const stat = readFileSync(`/proc/${pid}/stat`, "latin1");
+		return !["Z", "X"].includes(stat.slice(stat.lastIndexOf(")") + 2)[0] ?? "");
+	} catch {
+		return false; // There is no such process.
+	}
+};
+
 /** Makes a place; when the test ends, whatever still runs in it is killed, reported as a failure, and it is removed. */
 export const createPlace = (): Place => {
 	const root = mkdtempSync(join(tmpdir(), "lernie-test-"));

@@ -92,7 +92,7 @@ test("when every attempt is used up the fault says how many there were", () =>
 		expect(slept).toEqual([250, 500, 1000, 2000]);
 	}));
 
-test("a stream without its end quotes the end of stderr and says where it is (case 221)", () =>
+verifies("tools-221", "a stream without its end quotes the end of stderr and says where it is", () =>
 	withCall(async ({ call, stub, contexts, directory, read }) => {
 		const empty = await faultOf(() => call(stub([begin])));
 		expect(empty.code).toBe("MODEL_HALF_STREAM");
@@ -104,7 +104,8 @@ test("a stream without its end quotes the end of stderr and says where it is (ca
 		const fault = await faultOf(() => call(stub(broken)));
 		expect(fault.message).toMatch(/: …x{39,}.* \| last \(/);
 		expect(read("stderr.log")).toHaveLength(506);
-	}));
+	}),
+);
 
 test.each<[string, StreamItem]>([
 	["not JSON", "{nope"],
@@ -151,7 +152,7 @@ test("a refusal is an answer", () =>
 		expect(answer).toMatchObject({ finish: "refusal", blocks: [{ text: "no" }] });
 	}));
 
-test("a stop ends the backoff, and there is no further attempt (case 223)", () =>
+verifies("tools-223", "a stop ends the backoff, and there is no further attempt", () =>
 	withCall(async ({ call, stub, contexts }) => {
 		const stopper = new AbortController();
 		const reason = new Error("stopped");
@@ -162,9 +163,10 @@ test("a stop ends the backoff, and there is no further attempt (case 223)", () =
 		};
 		await expect(call(stub([overloaded, end], good), { stop: stopper.signal, effects })).rejects.toBe(reason);
 		expect(contexts).toHaveLength(1);
-	}));
+	}),
+);
 
-test("with the stop set, whatever came back is dropped, a fault as well", () =>
+verifies("tools-221", "with the stop set, whatever came back is dropped, a fault as well", () =>
 	withCall(async ({ call, stub }) => {
 		const stopper = new AbortController();
 		const reason = new Error("stopped");
@@ -179,7 +181,8 @@ test("with the stop set, whatever came back is dropped, a fault as well", () =>
 		}
 		await expect(call(stub(late), { stop: stopper.signal })).rejects.toBe(reason);
 		await expect(call(stub(broken), { stop: stopper.signal })).rejects.toBe(reason);
-	}));
+	}),
+);
 
 test("a step directory that is not there is a fault before the adapter is asked", () =>
 	withCall(async ({ call, stub, directory, contexts }) => {
