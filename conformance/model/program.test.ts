@@ -117,6 +117,8 @@ verifies("model-command-too-long", "a line over 16 MiB is malformed, and the pro
 	const ran = await ws.run();
 	expect(ran).toMatchObject({ code: 13, stderr: expect.stringContaining("longer than 16 MiB") });
 	expect(ran.stderr.length).toBeLessThan(5000);
+	// The rest of it, which never ends, is no second line.
+	expect(ws.read(stepFile(ran.agent, "001", "response.json"))).toBe(`${"y".repeat(16 * 1024 * 1024 + 1)}\n`);
 });
 
 verifies(
