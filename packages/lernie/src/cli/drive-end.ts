@@ -20,6 +20,9 @@ const endMessage = (workspace: string, agent: string, end: DriveEnd): string | u
 		case EXIT.limit:
 			return `LIMIT: ${reason}. \`${lernie} message ${agent} "go on"\``;
 		case EXIT.controlFault:
+			// Nothing is parked: what was left out of the batch has its answer.
+			if (end.state === "failed")
+				return `${reason}. Repair the control, then \`${lernie} advance ${agent}\` goes on behind the calls it left out`;
 			return `${reason}. Repair the control, then \`${lernie} advance ${agent}\` asks it again`;
 		default:
 			return undefined;

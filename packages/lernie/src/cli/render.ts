@@ -24,6 +24,7 @@ const WORDS: Readonly<Record<(RunEvent & { type: "verdict" })["verdict"], string
 export const createRenderer = (output: Output, textToStdout: boolean): ((event: RunEvent) => void) => {
 	if (output.json) return (event) => output.product(`${runEventToJson(event)}\n`);
 	const calls = new Map<string, string>();
+	const held = new Map<string, string>();
 	let open = false;
 	const write = textToStdout ? output.product : output.prose;
 	const closeText = (): void => {
@@ -44,14 +45,20 @@ export const createRenderer = (output: Output, textToStdout: boolean): ((event: 
 				return;
 			case "verdict": {
 				// A parked call ends the drive, and what is said then gives the reason.
+				if (event.verdict === "hold") held.set(event.id, event.reason ?? "");
+				else held.delete(event.id);
 				const parked = event.verdict === "hold" || event.verdict === "fault";
 				const reason = event.reason === null || parked ? "" : `: ${excerpt(event.reason, SHOWN * 2)}`;
 				return output.say(`  ${calls.get(event.id) ?? printable(event.id)}  ${WORDS[event.verdict]}${reason}`);
 			}
-			case "result":
+			case "result": {
+				// A held call that has a result all the same was one of a batch.
+				const reason = held.get(event.id);
+				if (reason !== undefined) output.say(`    declined, a batch does not wait: ${excerpt(reason, SHOWN * 2)}`);
 				if (event.exit_code !== null && event.exit_code !== 0)
 					output.say(`    exit ${event.exit_code} after ${event.ms} ms`);
 				return;
+			}
 			case "retry":
 				return output.say(
 					`model call failed (${printable(event.error)}); attempt ${event.attempt + 1} in ${event.delay_ms} ms`,

@@ -8,6 +8,8 @@ import {
 	type MultiCall,
 	parseMultiCall,
 } from "../tools/multi-tool.ts";
+import { prepareRecords } from "../tools/record.ts";
+import { stepDirectory } from "../workspace/steps.ts";
 import { announce, type Court, decline, judge, type Ruling } from "./judge.ts";
 import type { CallResult } from "./result.ts";
 import { type Ran, runCall } from "./run-call.ts";
@@ -60,22 +62,32 @@ const gate = async (session: Session, court: Court, call: ToolCall): Promise<Gat
 /** One envelope under way. */
 interface Batch {
 	gate(call: ToolCall): Promise<Gate>;
+	/** Before several are run side by side. */
+	prepare(): void;
 	run(call: ToolCall, ruling: Ruling & { readonly kind: "run" }): Promise<Ran>;
 	/** Tells who watches how an entry went, and answers it as the envelope shows it. */
 	report(result: Omit<CallResult, "ops">): EntryResult;
-	/** Whether an entry may have started. */
+	/** The same of one that was not run. */
+	decline(call: ToolCall, text: string): EntryResult;
+	/** Whether an entry may have started, so that the whole must not be asked about again. */
 	started(): boolean;
+	stopped(): BatchOutcome;
 	totals(): Totals;
 }
 
 const createBatch = (session: Session, court: Court, siblings: readonly string[]): Batch => {
-	let started = false;
+	let [recorded, began] = [false, false];
 	let [totalMs, totalBytes] = [0, 0];
 	return {
 		gate: (call) => gate(session, court, call),
-		run(call, ruling) {
-			started = true;
-			return runCall(session, court, call, ruling, innerDirectory(call.id, siblings));
+		prepare: () => prepareRecords(stepDirectory(session.layout, session.agent, court.step)),
+		async run(call, ruling) {
+			// Told to stop while others of the batch ran: no record of a call that will not start.
+			if (session.stop.aborted) return { kind: "stopped", started: false };
+			recorded = true;
+			const ran = await runCall(session, court, call, ruling, innerDirectory(call.id, siblings));
+			began ||= ran.kind === "stopped" ? ran.started : ran.result.ran !== undefined;
+			return ran;
 		},
 		report({ call, text, isError, ran }) {
 			const { exitCode = null, ms = 0, bytes = 0 } = ran ?? {};
@@ -84,7 +96,12 @@ const createBatch = (session: Session, court: Court, siblings: readonly string[]
 			session.emit({ type: "result", id: call.id, is_error: isError, exit_code: exitCode, ms, bytes });
 			return { name: call.name, status: isError ? "failed" : "ok", text };
 		},
-		started: () => started,
+		decline({ id, name }, text) {
+			session.emit({ type: "result", id, is_error: true, exit_code: null, ms: 0, bytes: 0 });
+			return { name, status: "declined", text };
+		},
+		started: () => recorded,
+		stopped: () => ({ kind: "stopped", started: began }),
 		totals: () => ({ exitCode: null, ms: totalMs, bytes: totalBytes }),
 	};
 };
@@ -104,7 +121,10 @@ const onFault = (
 ): BatchOutcome => {
 	if (!batch.started()) return { kind: "park", reason };
 	const left = rest.map(
-		({ name }, index): EntryResult => ({ name, status: index === 0 ? "declined" : "skipped", text: UNANSWERED_TEXT }),
+		(call, index): EntryResult =>
+			index === 0
+				? batch.decline(call, UNANSWERED_TEXT)
+				: { name: call.name, status: "skipped", text: UNANSWERED_TEXT },
 	);
 	return { kind: "faulted", text: aggregate([...results, ...left]).text, reason, ran: batch.totals() };
 };
@@ -119,14 +139,14 @@ const runSerial = async (batch: Batch, calls: readonly ToolCall[], { onFailure }
 			continue;
 		}
 		const gated = await batch.gate(call);
-		if (gated.kind === "stopped") return { kind: "stopped", started: batch.started() };
+		if (gated.kind === "stopped") return batch.stopped();
 		if (gated.kind === "fault") return onFault(batch, results, calls.slice(index), gated.reason);
 		if (gated.kind === "declined") {
-			results.push({ name: call.name, status: "declined", text: gated.text });
+			results.push(batch.decline(call, gated.text));
 			continue;
 		}
 		const ran = await batch.run(call, gated.ruling);
-		if (ran.kind === "stopped") return { kind: "stopped", started: true };
+		if (ran.kind === "stopped") return batch.stopped();
 		results.push(batch.report(ran.result));
 	}
 	return answered(batch, results);
@@ -138,11 +158,12 @@ const runParallel = async (batch: Batch, calls: readonly ToolCall[]): Promise<Ba
 	const waiting: { readonly index: number; readonly call: ToolCall; readonly ruling: Ruling & { kind: "run" } }[] = [];
 	for (const [index, call] of calls.entries()) {
 		const gated = await batch.gate(call);
-		if (gated.kind === "stopped") return { kind: "stopped", started: false };
+		if (gated.kind === "stopped") return batch.stopped();
 		if (gated.kind === "fault") return { kind: "park", reason: gated.reason };
 		if (gated.kind === "run") waiting.push({ index, call, ruling: gated.ruling });
-		else results[index] = { name: call.name, status: "declined", text: gated.text };
+		else results[index] = batch.decline(call, gated.text);
 	}
+	if (waiting.length > 0) batch.prepare();
 	const ends: PromiseSettledResult<Ran>[] = [];
 	const next = waiting.entries();
 	const worker = async (): Promise<void> => {
@@ -155,7 +176,7 @@ const runParallel = async (batch: Batch, calls: readonly ToolCall[]): Promise<Ba
 	for (const [place, { index }] of waiting.entries()) {
 		const end = ends[place];
 		if (end?.status === "rejected") throw end.reason;
-		if (end?.value.kind === "stopped") return { kind: "stopped", started: true };
+		if (end?.value.kind === "stopped") return batch.stopped();
 		if (end?.value.kind === "result") results[index] = batch.report(end.value.result);
 	}
 	return answered(

@@ -139,7 +139,7 @@ const recordEnd = async (session: Session, code: string, message: string, exit: 
 const release = async (session: Session, outcome: HopOutcome, oneHop: boolean): Promise<Lease | undefined> => {
 	const { layout, agent, effects, stop } = session;
 	const inbox = inboxDirectory(layout, agent);
-	const seen = [...(outcome.kind === "held" ? outcome.seen : []), ...(session.atStop.mail ?? [])];
+	const seen = [...("seen" in outcome ? outcome.seen : []), ...(session.atStop.mail ?? [])];
 	effects.crash("release.before");
 	await session.lease.release();
 	effects.crash("release.after");

@@ -23,8 +23,8 @@ export type HopOutcome =
 	| { readonly kind: "continue"; readonly answered: boolean }
 	| { readonly kind: "rest" }
 	| { readonly kind: "stopped" }
-	/** The control failed in the middle of a batch, whose answer stands; nothing is held. */
-	| { readonly kind: "faulted"; readonly reason: string }
+	/** The control failed in the middle of a batch, whose answer stands; nothing is held. `seen` as below. */
+	| { readonly kind: "faulted"; readonly reason: string; readonly seen: readonly Deposit[] }
 	| { readonly kind: "limit"; readonly why: string }
 	/** `seen` is the mail that lay there before the control was asked; it must not wake anybody. */
 	| {
@@ -40,9 +40,9 @@ const stateAt = (session: Session, tip: Tip): Promise<TranscriptState> =>
 const afterWindow = (outcome: WindowOutcome, seen: readonly Deposit[]): HopOutcome => {
 	switch (outcome.kind) {
 		case "held":
+		case "faulted":
 			return { ...outcome, seen };
 		case "stopped":
-		case "faulted":
 			return outcome;
 		case "completed":
 			return { kind: "continue", answered: false };

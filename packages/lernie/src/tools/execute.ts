@@ -149,8 +149,12 @@ const start = async (
 		return stop?.aborted ? { kind: "stopped", started: false } : { kind: "not-started", why: end.message };
 	effects.crash("tool.exited");
 	// What left the group still carries the call's mark, and must not outlive the call's end either.
-	if (end.kind === "timed-out" || stop?.aborted)
-		await endMarked({ name: ENV.call, valuePrefix: command.env[ENV.call] ?? "" }, { graceMs: graceSeconds * 1000 });
+	if (end.kind === "timed-out" || stop?.aborted) {
+		// The value whole: `t1-1` also begins the mark of `t1-10`, which may run beside it.
+		const own = command.env[ENV.call] ?? "";
+		const accept = (value: string): boolean => value === own;
+		await endMarked({ name: ENV.call, valuePrefix: own }, { graceMs: graceSeconds * 1000, accept });
+	}
 	if (end.kind === "signalled" && stop?.aborted) return { kind: "stopped", started: true };
 	const ended = verdictOn(end, tool);
 	return { ...ended, stdout: complete(stdout.captured()), stderr: complete(stderr.captured()), ms: end.ms };

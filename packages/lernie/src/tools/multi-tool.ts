@@ -31,6 +31,9 @@ export type MultiCallParse =
 /** More in one call is not a batch any more but a program, which is what `bash` is for. */
 const INVOCATIONS_MAX = 100;
 
+/** How much of a key the model is told that it sent in vain. */
+const KEY_SHOWN = 100;
+
 const SHAPE =
 	'{"invocations": [{"name": string, "input"?: any}], "on_failure"?: "abort" | "run_all", "execution"?: "serial" | "parallel"}';
 
@@ -44,7 +47,8 @@ class Malformed extends Error {}
 const membersOf = (node: JsonNode, what: string, known: readonly string[]): readonly JsonMember[] => {
 	if (node.kind !== "object") throw new Malformed(`${what} is not an object`);
 	const unknown = node.members.find(({ key }) => !known.includes(key));
-	if (unknown !== undefined) throw new Malformed(`unknown key ${JSON.stringify(unknown.key)} in ${what}`);
+	if (unknown !== undefined)
+		throw new Malformed(`unknown key ${JSON.stringify(unknown.key.slice(0, KEY_SHOWN))} in ${what}`);
 	return node.members;
 };
 

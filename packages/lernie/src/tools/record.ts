@@ -1,7 +1,7 @@
 import { readdirSync, renameSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { callDirectory, errnoOf, LernieError, type ProcessRecord, type ToolCall } from "@lernie/contract";
-import { createDurableDeep } from "../workspace/durable.ts";
+import { createDurableDeep, makeDirectory } from "../workspace/durable.ts";
 import { readGroup } from "../workspace/running.ts";
 
 /** What `output.json` holds; a stream that was too large for it lies in a file beside it (CONTRACTS §7). */
@@ -43,6 +43,15 @@ const writeReport = (path: string, body: unknown): void => {
 
 const inputText = ({ id, name, input }: ToolCall): string =>
 	`{\n  "id": ${JSON.stringify(id)},\n  "name": ${JSON.stringify(name)},\n  "input": ${input}\n}\n`;
+
+/**
+ * Makes the directory of a step's call records durable, before several are opened side by side: each would leave it to the
+ * first to sync what they share. Throws `TOOL_RECORD` where it cannot.
+ */
+export const prepareRecords = (stepDirectory: string): void => {
+	const path = join(stepDirectory, "tools");
+	guarded(path, "the start of a call could not be recorded", () => makeDirectory(path));
+};
 
 /**
  * Puts the start of a call on disk, file and names synced, before the call itself (DESIGN D25). Throws `TOOL_RECORD`
