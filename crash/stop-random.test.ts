@@ -2,11 +2,11 @@ import { afterAll, expect } from "vitest";
 import { expectPaired, STOP_SIGNALS } from "../conformance/support/driving.ts";
 import { until } from "../conformance/support/place.ts";
 import { createRandom, testSeed } from "../conformance/support/random.ts";
+import { together } from "../conformance/support/together.ts";
 import { verifies } from "../conformance/support/verifies.ts";
 import { quiet } from "../conformance/support/window.ts";
 import { checkRest } from "./check.ts";
 import { driveToRest, runStoppedAfter } from "./drives.ts";
-import { together } from "./kill-once.ts";
 import { openStory, type Phase, removeTemplates } from "./story.ts";
 
 afterAll(removeTemplates);
