@@ -8,9 +8,12 @@ export interface RowProgram {
 	readonly program: string;
 }
 
+const MISSING =
+	"no such file. write an absolute path in models.yaml, or one relative to its directory; PATH is not searched";
+
 const reasonOf = (program: string, errno: string | undefined, message: string): string => {
 	if (errno === "ENOENT")
-		return existsSync(program) ? "its first line names an interpreter that is not there" : "no such file";
+		return existsSync(program) ? "its first line names an interpreter that is not there" : MISSING;
 	return errno === "EACCES" ? "not an executable file" : message;
 };
 
@@ -21,7 +24,7 @@ export const programFault = (
 ): LernieError =>
 	new LernieError(
 		"MODEL_COMMAND",
-		`model row ${JSON.stringify(row)}: ${program} cannot be started: ${reasonOf(program, errno, message)}. write an absolute path in models.yaml, or one relative to its directory; PATH is not searched`,
+		`model row ${JSON.stringify(row)}: ${program} cannot be started: ${reasonOf(program, errno, message)}`,
 		{ row, program, errno },
 	);
 
