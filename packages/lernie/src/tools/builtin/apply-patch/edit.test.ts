@@ -216,14 +216,14 @@ describe("work", () => {
 		expect(apply("x\nb\n", renderPatch(["*** Update File: f", "-b"]), { left: 100 }).ok).toBe(true);
 	});
 
-	test("many hunks in a large file take no long time", () => {
+	test("many hunks in a large file take a part of what is allowed", () => {
 		const lines = Array.from({ length: 100_000 }, (_, at) => `line ${at}`);
-		const hunks = lines.filter((_, at) => at % 1000 === 500).map((line) => ["@@", `-${line}`, `+${line}!`]);
-		const began = performance.now();
-		const { text } = edited(textOf(...lines), ...hunks.flat());
-		expect(text.split("!")).toHaveLength(101);
-		expect(performance.now() - began).toBeLessThan(5000);
-	});
+		const hunks = lines.filter((_, at) => at % 1000 === 500).flatMap((line) => ["@@", `-${line}`, `+${line}!`]);
+		const budget = createBudget();
+		const outcome = apply(textOf(...lines), renderPatch(["*** Update File: f", ...hunks]), budget);
+		expect(outcome.ok && outcome.value.text.split("!")).toHaveLength(101);
+		expect(budget.left).toBeGreaterThan(createBudget().left / 2);
+	}, 30_000);
 });
 
 type Newline = "\n" | "\r\n";
@@ -270,4 +270,4 @@ test("a random edit, rendered as a patch, makes exactly the edited file", () => 
 		{ numRuns: 1000 },
 	);
 	expect(applied).toBe(1000);
-});
+}, 30_000);

@@ -81,7 +81,7 @@ describe("what is refused, and changes nothing", () => {
 		} finally {
 			await new Promise((resolve) => server.close(resolve));
 		}
-	});
+	}, 30_000);
 
 	test("what is too large", async () => {
 		const cap = 16 * 1024 * 1024;
@@ -94,7 +94,7 @@ describe("what is refused, and changes nothing", () => {
 			`c: the files of this patch are over ${2 * cap} bytes together`,
 		);
 		await place.filesOf("*** Delete File: a", "*** Delete File: b");
-	});
+	}, 30_000);
 
 	test("a link as the file itself", async () => {
 		place.put("a");
@@ -149,7 +149,7 @@ describe("what is refused, and changes nothing", () => {
 			for (const section of [[`*** Add File: ${path}`, "+1"], [`*** Delete File: ${path}`]])
 				expect(await place.whyNot(...section)).toMatch(/: nothing in \/(proc|sys|dev) is changed by this tool$/);
 		}
-	});
+	}, 30_000);
 
 	test("names that a file cannot have", async () => {
 		expect(await place.whyNot(`*** Add File: ${"x".repeat(256)}`)).toMatch(/^x+: ENAMETOOLONG: name too long$/);
@@ -212,4 +212,4 @@ test("a patch with one bad operation among good ones changes no byte on disk", a
 		{ numRuns: 60 },
 	);
 	await place.filesOf(...GOOD.flat());
-});
+}, 30_000);
