@@ -12,7 +12,7 @@ import {
 export const MULTI_TOOL = "multi_tool";
 
 /** One of the calls in an envelope; `input` is compact JSON text. */
-export interface Invocation {
+interface Invocation {
 	readonly name: string;
 	readonly input: string;
 }
