@@ -40,4 +40,4 @@ test("entries are flat up to 255 and lie in blocks of 256 after that, in order",
 		await repo.close();
 		rmSync(root, { recursive: true, force: true });
 	}
-});
+}, 30_000);
