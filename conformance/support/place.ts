@@ -163,16 +163,18 @@ const settled = async (root: string): Promise<readonly number[]> => {
 	}
 };
 
-/** Waits until something is so, looking often; fails with `what` after ten seconds. For progress, never for time to pass. */
+const PATIENCE_SECONDS = 30;
+
+/** Waits until something is so, looking often; fails with `what` when it takes too long. For progress, never for time to pass. */
 export const until = async <T>(
 	what: string,
 	look: () => T | undefined | false | Promise<T | undefined | false>,
 ): Promise<T> => {
-	const deadline = Date.now() + 10_000;
+	const deadline = Date.now() + PATIENCE_SECONDS * 1000;
 	for (;;) {
 		const found = await look();
 		if (found !== undefined && found !== false) return found;
-		if (Date.now() > deadline) throw new Error(`it did not happen within ten seconds: ${what}`);
+		if (Date.now() > deadline) throw new Error(`it did not happen within ${PATIENCE_SECONDS} seconds: ${what}`);
 		await new Promise((resolve) => setTimeout(resolve, 10));
 	}
 };

@@ -26,7 +26,7 @@ export interface Scan {
 
 type Reader = Pick<DriveContext, "layout" | "repo" | "effects">;
 
-interface Signs {
+export interface Signs {
 	readonly tip: string;
 	readonly state: AgentState;
 	readonly held: boolean;

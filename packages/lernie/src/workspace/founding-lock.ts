@@ -1,6 +1,6 @@
 import { closeSync, openSync } from "node:fs";
 import { LernieError } from "@lernie/contract";
-import { tryLock, unlock } from "../process/flock.ts";
+import { tryLock } from "../process/flock.ts";
 import type { Layout } from "./layout.ts";
 
 /** A founding takes milliseconds; only one that was stopped in the middle keeps others waiting. */
@@ -20,12 +20,9 @@ export const whileFounding = async <T>(layout: Layout, work: () => Promise<T>): 
 				"another process has been starting an agent here for 5 seconds: it may be suspended. End it, or let it go on",
 				{ seconds: PATIENCE_SECONDS },
 			);
-		try {
-			return await work();
-		} finally {
-			await unlock(fd);
-		}
+		return await work();
 	} finally {
+		// Drops the lock. A child that was just forked can keep the descriptor for an instant; others wait that long.
 		closeSync(fd);
 	}
 };
