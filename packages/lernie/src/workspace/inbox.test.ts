@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
@@ -44,6 +44,17 @@ describe("deposits", () => {
 		);
 		expect(first).not.toBe(second);
 		expect(messageBody(first ?? "")).toBe("x\n---\nfrom: nobody");
+	});
+
+	test("of one moment come in the order of each sender's numbers", () => {
+		send("user", "1");
+		const inbox = inboxDirectory(layout, "a");
+		const files = ["b-1-002.md", "user-001.md", "user-998.md", "user-999.md", "user-1000.md", "user-1001.md"];
+		for (const file of files.toReversed()) {
+			writeFileSync(join(inbox, file), "");
+			utimesSync(join(inbox, file), 1, 1);
+		}
+		expect(listDeposits(inbox).map(({ file }) => file)).toEqual(files);
 	});
 
 	test("ignore what nobody deposited", () => {

@@ -19,6 +19,14 @@ const DEPOSIT = /^([A-Za-z0-9]+(?:-[A-Za-z0-9]+)*)-(\d{3,9})\.md$/;
 /** The sender a person has. */
 export const PERSON = "user";
 
+/** The clock of files is coarse: of one sender's deposits of the same moment the smaller number came first. */
+const inOrder = (a: Deposit, b: Deposit): number => {
+	if (a.modified !== b.modified) return a.modified < b.modified ? -1 : 1;
+	// Of one sender a longer name has a larger number.
+	if (a.sender === b.sender && a.file.length !== b.file.length) return a.file.length - b.file.length;
+	return a.file < b.file ? -1 : 1;
+};
+
 /** The deposits of one inbox in the order they will be delivered: modification time, then name (`spec/core.md` §12.2). */
 export const listDeposits = (inbox: string): readonly Deposit[] => {
 	let names: string[];
@@ -36,7 +44,7 @@ export const listDeposits = (inbox: string): readonly Deposit[] => {
 			if (sender === undefined || stat === undefined || !stat.isFile()) return [];
 			return [{ file, sender, modified: stat.mtimeNs }];
 		})
-		.sort((a, b) => (a.modified === b.modified ? (a.file < b.file ? -1 : 1) : a.modified < b.modified ? -1 : 1));
+		.sort(inOrder);
 };
 
 const nextNumber = (inbox: string, sender: string): number =>
