@@ -1,6 +1,7 @@
 import { expect } from "vitest";
 import { batch, createBatchWorkspace, type Invocation, named, ranTools, sectionsOf } from "../support/batch.ts";
 import { PASS, shellControl } from "../support/controls.ts";
+import { pauseAt } from "../support/paused.ts";
 import { createPlace, type Place, type Ran, until } from "../support/place.ts";
 import { verifies } from "../support/verifies.ts";
 import { recorded, stateOf } from "../support/window.ts";
@@ -25,17 +26,21 @@ const stallingControl = (place: Place, id: string): string =>
 		`case "$request" in '{"id":"${id}"'*) : > ${begun(place, id)}; exec sleep 300;; esac; printf '%s' '${PASS}'`,
 	);
 
+type Stopped = Pick<Ran, "code" | "stderr"> & { readonly agent: string };
+
+const agentOf = (stderr: string): string => /^agent (\S+)/.exec(stderr)?.[1] ?? "";
+
 /** Runs an agent and stops it once all of these have begun. */
-const stopWhen = async (ws: Workspace, names: readonly string[]): Promise<Ran & { readonly agent: string }> => {
+const stopWhen = async (ws: Workspace, names: readonly string[]): Promise<Stopped> => {
 	const started = ws.start(["-w", ws.dir, "run", "go"], { env: { LERNIE_SCRIPT: ws.path("script.yaml") } });
 	await until(`${names.join()} begun`, () => names.every((name) => ws.exists(`${name}.begun`)));
 	started.process.kill("SIGTERM");
 	const ran = await started.ended;
-	return { ...ran, agent: /^agent (\S+)/.exec(ran.stderr)?.[1] ?? "" };
+	return { ...ran, agent: agentOf(ran.stderr) };
 };
 
 /** That the batch and the call behind it are answered so, and that the agent goes on without running anything again. */
-const expectSettled = async (ws: Workspace, ran: Awaited<ReturnType<typeof stopWhen>>, text: string): Promise<void> => {
+const expectSettled = async (ws: Workspace, ran: Stopped, text: string): Promise<void> => {
 	const { agent } = ran;
 	expect(ran.code, ran.stderr).toBe(11);
 	const results = ws.results(agent);
@@ -217,3 +222,15 @@ verifies("multi-tool-stop", "a batch of a batch's own tools is ended with all th
 	const stopped = await stopWhen(ws, ["shell"]);
 	await expectSettled(ws, stopped, DURING);
 });
+
+for (const execution of ["serial", "parallel"])
+	verifies("multi-tool-stop", `between an entry's start on record and the start itself, ${execution}`, async () => {
+		const ws = await createBatchWorkspace([batch(named(...NAMES), { execution }), behind], {
+			tools: { alpha: "", beta: "", gamma: "", behind: "" },
+		});
+		const paused = await pauseAt(ws, "tool.input#1", ["run", "go"]);
+		paused.signal("SIGTERM");
+		const ran = await paused.resume();
+		expect(ranTools(ws)).toEqual([]);
+		await expectSettled(ws, { ...ran, agent: agentOf(ran.stderr) }, BEFORE);
+	});
