@@ -68,7 +68,7 @@ const MOST = 12;
 /** Every passing of a site that lies behind the stop. */
 const killAtEvery = async (during: During, site: string, from: number, wanted: number): Promise<void> => {
 	let settling = 0;
-	for (let n = from; n <= MOST; n += 1) {
+	for (let n = from; n <= MOST && settling < wanted; n += 1) {
 		const ended = await killInSettlement(during, `${site}#${n}`);
 		if (ended === "never") break;
 		if (ended === "settling") settling += 1;
