@@ -8,7 +8,7 @@ const NOT_HERE = "not in this version";
 export const workflow: readonly ConfigMistake[] = [
 	["tool_control: [x]", "1:15: tool_control: must be `none`, or a mapping"],
 	["tool_control: {builtin: yog}", `1:16: tool_control.builtin: ${LATER}`],
-	["tool_control: {command: /x, mode: serve}", `1:35: tool_control.mode: "serve" is ${LATER}`],
+	["tool_control: {command: /x, mode: twice}", '1:35: tool_control.mode: must be "once" or "serve"'],
 	["tool_control: {command: /x, timeout_seconds: 0}", "1:46: tool_control.timeout_seconds: "],
 	["tool_control: {command: /x, timeout_seconds: 3601}", "1:46: tool_control.timeout_seconds: "],
 	["tool_control: {command: ''}", "1:25: tool_control.command: "],

@@ -46,6 +46,22 @@ export const usableInput = (text: string): UsableInput => {
 export const requestText = (call: ToolCall, caller: Caller): string =>
 	`{"id":${JSON.stringify(call.id)},"name":${JSON.stringify(call.name)},"input":${call.input},"role":${JSON.stringify(caller.role)},"agent_id":${JSON.stringify(caller.agent)}}`;
 
+/** What a call was resolved to before it is judged (DESIGN D22). */
+export interface CallFacts {
+	/** The real path of the program that would run, or `builtin:<name>`. */
+	readonly program: string;
+	/** The program's digest; undefined where it is no file. */
+	readonly sha256: string | undefined;
+	readonly confined: boolean;
+}
+
+/**
+ * The same question as a line, without its newline, for a control that stays (CONTRACTS §3): the five keys, then `program`,
+ * `sha256` (null where there is none) and `confined`. The digest of the call stays the one of `requestText`.
+ */
+export const requestLine = (call: ToolCall, caller: Caller, { program, sha256, confined }: CallFacts): string =>
+	`${requestText(call, caller).slice(0, -1)},"program":${JSON.stringify(program)},"sha256":${JSON.stringify(sha256 ?? null)},"confined":${confined}}`;
+
 export const sha256Hex = (bytes: string | Uint8Array): string => createHash("sha256").update(bytes).digest("hex");
 
 /** The digest of a call: lower-case hex SHA-256 of its request bytes (CONTRACTS §4). */

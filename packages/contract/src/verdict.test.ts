@@ -44,6 +44,30 @@ describe("verdicts", () => {
 		expect(parse(text).ok).toBe(false);
 	});
 
+	test.each([
+		['{"verdict":"pass","id":"t1"}', { verdict: "pass" }],
+		[' {"id":"t\\u0031","reason":null,"verdict":"pass"}\r', { verdict: "pass" }],
+		['{"id":"t1","verdict":"hold","reason":"x"}', { verdict: "hold", reason: "x" }],
+	])("%s is one where t1 was asked for", (text, verdict) => {
+		expect(parseVerdict(Buffer.from(text), { id: "t1" })).toEqual({ ok: true, verdict });
+		expect(parse(text).ok).toBe(false);
+	});
+
+	test.each([
+		['{"verdict":"pass"}', "no id"],
+		['{"verdict":"pass","id":null}', "no id"],
+		['{"verdict":"pass","id":1}', "no id"],
+		['{"verdict":"pass","id":["t1"]}', "no id"],
+		['{"verdict":"pass","id":"t2"}', 'the id is not "t1"'],
+		['{"verdict":"pass","id":"T1"}', 'the id is not "t1"'],
+		['{"verdict":"pass","id":""}', 'the id is not "t1"'],
+		['{"verdict":"pass","id":"t2","id":"t1"}', 'the key "id" occurs twice'],
+		['{"verdict":"pass","id":"t1","agent_id":"a"}', 'unknown key "agent_id"'],
+		['{"verdict":"pass","reason":"x","id":"t1"}', "a pass carries no reason"],
+	])("%s is none where t1 was asked for", (text, why) => {
+		expect(parseVerdict(Buffer.from(text), { id: "t1" })).toEqual({ ok: false, why });
+	});
+
 	test("bytes that are not UTF-8 are none", () => {
 		expect(parseVerdict(Buffer.from('{"verdict":"hold","reason":"\xff"}', "latin1")).ok).toBe(false);
 	});

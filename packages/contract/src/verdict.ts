@@ -16,19 +16,32 @@ const MAX_DEPTH = 8;
 
 const no = (why: string): VerdictParse => ({ ok: false, why });
 
+/** The request that a line of a `serve` control must name as the one it answers. */
+export interface AskedLine {
+	readonly id: string;
+}
+
 /**
- * Reads a control's whole stdout. The only function of the project that makes a `pass` out of bytes (DESIGN §2, law 2):
- * anything but exactly one well-formed verdict object is not a verdict, with the reason why.
+ * Reads a control's whole answer: its stdout in mode `once`, one line of it in mode `serve`, where `asked` is given and the
+ * key `id` must be there and equal to the id that was asked (CONTRACTS §3). The only function of the project that makes a
+ * `pass` out of bytes (DESIGN §2, law 2): anything but exactly one well-formed verdict object is not a verdict, with the
+ * reason why.
  */
-export const parseVerdict = (stdout: Uint8Array): VerdictParse => {
-	if (stdout.byteLength > VERDICT_MAX_BYTES) return no(`longer than ${VERDICT_MAX_BYTES} bytes`);
-	const text = strictUtf8(stdout);
+export const parseVerdict = (answer: Uint8Array, asked?: AskedLine): VerdictParse => {
+	if (answer.byteLength > VERDICT_MAX_BYTES) return no(`longer than ${VERDICT_MAX_BYTES} bytes`);
+	const text = strictUtf8(answer);
 	if (text === undefined) return no("not UTF-8");
 	const parsed = parseJsonObject(text, MAX_DEPTH);
 	if (!parsed.ok) return no(parsed.why);
 	const { members } = parsed;
-	const unknown = members.find(({ key }) => key !== "verdict" && key !== "reason");
+	const known = asked === undefined ? ["verdict", "reason"] : ["verdict", "reason", "id"];
+	const unknown = members.find(({ key }) => !known.includes(key));
 	if (unknown !== undefined) return no(`unknown key ${JSON.stringify(unknown.key)}`);
+	if (asked !== undefined) {
+		const id = members.find(({ key }) => key === "id")?.value;
+		if (id?.kind !== "string") return no("no id");
+		if (id.value !== asked.id) return no(`the id is not ${JSON.stringify(asked.id)}`);
+	}
 	const word = members.find(({ key }) => key === "verdict")?.value;
 	if (word?.kind !== "string") return no("no verdict");
 	const given = members.find(({ key }) => key === "reason")?.value;

@@ -11,11 +11,7 @@ const NO_CONTROL =
 const commandControl = closed(
 	{
 		command: filledText("the control's executable"),
-		mode: z
-			.literal("once", {
-				error: ({ input }) => (input === "serve" ? `"serve" is ${NOT_ENFORCED}; leave it out` : undefined),
-			})
-			.optional(),
+		mode: z.enum(["once", "serve"]).optional(),
 		timeout_seconds: z.number().positive().max(CONTROL_TIMEOUT_MAX_SECONDS).optional(),
 		env: envNames.optional(),
 	},

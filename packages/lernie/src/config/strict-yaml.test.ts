@@ -45,7 +45,7 @@ test.each([
 		"f:1:34: tool_control.env[0]: not a name of an environment variable; write names, without values",
 	],
 	// What this version does not do.
-	["tool_control: {command: x, mode: serve}", 'f:1:34: tool_control.mode: "serve" is not enforced yet; leave it out'],
+	["tool_control: {command: x, mode: twice}", 'f:1:34: tool_control.mode: must be "once" or "serve", not "twice"'],
 	[
 		"tool_control: {builtin: yog}",
 		"f:1:16: tool_control.builtin: not enforced yet: write `command: <path>`, or `tool_control: none`",
@@ -93,6 +93,7 @@ test.each([
 		"ok",
 	],
 	["tool_control: {command: x, mode: once, timeout_seconds: 0.5, env: [A]}", "ok"],
+	["tool_control: {command: x, mode: serve}", "ok"],
 ])("workflow.yaml %j: %s", (text, message) => {
 	expect(messageOf(workflowSchema, text)).toBe(message);
 });

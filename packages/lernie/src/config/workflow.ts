@@ -4,18 +4,19 @@ import type { Roots } from "../workspace/roots.ts";
 import { type ConfigFiles, required } from "./files.ts";
 import { readYaml } from "./strict-yaml.ts";
 
+/** A program that is asked before every call: started for each, or once a drive (CONTRACTS §3). */
+export interface CommandControl {
+	readonly kind: "command";
+	/** Absolute. A relative one was written relative to the config root; `PATH` is never searched (D22). */
+	readonly command: string;
+	readonly mode: "once" | "serve";
+	readonly timeoutSeconds: number;
+	/** Names of variables that the control gets beside the closed list of CONTRACTS §5. */
+	readonly env: readonly string[];
+}
+
 /** What stands in front of every call (DESIGN §5, D21). */
-export type ControlConfig =
-	| { readonly kind: "none" }
-	| {
-			readonly kind: "command";
-			/** Absolute. A relative one was written relative to the config root; `PATH` is never searched (D22). */
-			readonly command: string;
-			readonly mode: "once";
-			readonly timeoutSeconds: number;
-			/** Names of variables that the control gets beside the closed list of CONTRACTS §5. */
-			readonly env: readonly string[];
-	  };
+export type ControlConfig = { readonly kind: "none" } | CommandControl;
 
 /** When a failed model call is made again (CONTRACTS §8). */
 export interface RetryPolicy {
@@ -59,7 +60,7 @@ const controlOf = (written: WorkflowFile["tool_control"], roots: Roots): Control
 	return {
 		kind: "command",
 		command: isAbsolute(written.command) ? written.command : resolve(roots.config, written.command),
-		mode: "once",
+		mode: written.mode ?? "once",
 		timeoutSeconds: written.timeout_seconds ?? WORKFLOW_DEFAULTS.controlTimeoutSeconds,
 		env: written.env ?? [],
 	};

@@ -1,6 +1,7 @@
-import type { ControlConfig } from "../config/workflow.ts";
+import type { CommandControl, ControlConfig } from "../config/workflow.ts";
 import { fileDigest } from "../process/file-digest.ts";
 import { consultOnce } from "./once.ts";
+import { serveControl } from "./serve.ts";
 import type { Control, ControlContext } from "./types.ts";
 
 const NONE: Control = {
@@ -9,9 +10,7 @@ const NONE: Control = {
 	close: async () => undefined,
 };
 
-/** The control a workflow names. Building it starts nothing; one that cannot be started is a fault of each consult. */
-export const createControl = (config: ControlConfig, context: ControlContext): Control => {
-	if (config.kind === "none") return NONE;
+const onceControl = (config: CommandControl, context: ControlContext): Control => {
 	let label = `${config.command} sha256:unknown`;
 	return {
 		get label() {
@@ -24,4 +23,10 @@ export const createControl = (config: ControlConfig, context: ControlContext): C
 		},
 		close: async () => undefined,
 	};
+};
+
+/** The control a workflow names. Building it starts nothing; one that cannot be started is a fault of each consult. */
+export const createControl = (config: ControlConfig, context: ControlContext): Control => {
+	if (config.kind === "none") return NONE;
+	return config.mode === "serve" ? serveControl(config, context) : onceControl(config, context);
 };

@@ -1,4 +1,4 @@
-import type { Caller, ToolCall } from "@lernie/contract";
+import type { Caller, CallFacts, ToolCall } from "@lernie/contract";
 import type { Environment } from "../process/environment.ts";
 import type { Effects } from "../workspace/effects.ts";
 import type { TrackGroup } from "../workspace/running.ts";
@@ -16,12 +16,9 @@ export interface ControlContext {
 }
 
 /** One call put before a control, with what it was resolved to (DESIGN D22). */
-export interface Question {
+export interface Question extends CallFacts {
 	readonly call: ToolCall;
 	readonly caller: Caller;
-	readonly program: string;
-	readonly sha256: string | undefined;
-	readonly confined: boolean;
 }
 
 /** `none`: there is no control, which is not a pass. `fault`: there is no verdict, so the call does not run (law 2). */
@@ -35,9 +32,10 @@ export type Ruling =
 export type Adjudication = Ruling & { readonly ms: number };
 
 export interface Control {
-	/** Value of the trailer `Lernie-Control`: what judged, and the digest of its file at the newest consult. */
+	/** Value of the trailer `Lernie-Control`: what judged, and the digest of its file when what judged was started. */
 	readonly label: string | undefined;
 	/** Never rejects: whatever goes wrong is a fault. */
 	adjudicate(question: Question): Promise<Adjudication>;
+	/** Ends what it keeps running; to be called once, when nothing is asked any more. */
 	close(): Promise<void>;
 }

@@ -1,10 +1,10 @@
 import { spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { closeSync, constants, mkdtempSync, openSync, rmSync, unlinkSync, writeFileSync } from "node:fs";
+import { closeSync, constants, mkdtempSync, openSync, readSync, rmSync, unlinkSync, writeFileSync } from "node:fs";
 import { Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { LernieError } from "@lernie/contract";
+import { errnoOf, LernieError } from "@lernie/contract";
 
 /** The two ends of a pipe, as descriptors that close when this process starts another program. */
 export interface Pipe {
@@ -74,6 +74,28 @@ export const readPipe = (fd: number, onChunk: (chunk: Buffer) => void): Socket =
 	};
 	const socket = new Socket({ fd, readable: true, writable: false, onread: { buffer, callback } });
 	return socket.on("error", () => undefined).resume();
+};
+
+/** As many reads as empty the largest pipe there is by default; a writer that fills faster is not waited for. */
+const READS_AT_ONCE = 16;
+
+/**
+ * Hands over what lies in the pipe at this moment, without waiting. `socket` is what `readPipe` made of `fd`: it owns the
+ * descriptor, and has made it one that does not block. A chunk is only valid during `onChunk`.
+ */
+export const readAvailable = (socket: Socket, fd: number, onChunk: (chunk: Buffer) => void): void => {
+	const buffer = Buffer.allocUnsafe(READ_BYTES);
+	for (let reads = 0; reads < READS_AT_ONCE && !socket.destroyed; reads += 1) {
+		let count: number;
+		try {
+			count = readSync(fd, buffer);
+		} catch (thrown) {
+			if (errnoOf(thrown) === "EAGAIN") return;
+			throw thrown;
+		}
+		if (count === 0) return;
+		onChunk(buffer.subarray(0, count));
+	}
 };
 
 /**

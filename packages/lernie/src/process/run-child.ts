@@ -1,19 +1,14 @@
-import { type ChildProcess, spawn } from "node:child_process";
+import type { ChildProcess } from "node:child_process";
 import { closeSync } from "node:fs";
 import type { Socket } from "node:net";
 import { constants } from "node:os";
-import { setTimeout as sleep } from "node:timers/promises";
 import { errnoOf, messageOf } from "@lernie/contract";
 import { terminateGroup } from "./group.ts";
 import { openBytes, openPipe, type Pipe, readPipe } from "./pipe.ts";
 import type { OutputSink } from "./sink.ts";
+import { type ChildCommand, type ChildExit, childExit, startChild } from "./start.ts";
 
-export interface ChildOptions {
-	readonly program: string;
-	readonly args: readonly string[];
-	/** The whole environment of the child; nothing is inherited. */
-	readonly env: Readonly<Record<string, string>>;
-	readonly cwd: string;
+export interface ChildOptions extends ChildCommand {
 	/** What the child reads, then EOF. Absent: `/dev/null`. */
 	readonly stdin?: string | Uint8Array;
 	readonly stdout: OutputSink;
@@ -24,9 +19,7 @@ export interface ChildOptions {
 	readonly graceMs: number;
 	/** How long a descendant may keep the streams open after the child's exit (DESIGN D11). */
 	readonly pipeGraceMs?: number;
-	/** How often a program file that is open for writing is tried, and the pause between two tries. */
-	readonly busy?: { readonly attempts: number; readonly pauseMs: number };
-	/** Ends the child's group when it fires; the outcome is then how the child in fact ended. */
+	/** Also ends the child's group when it fires; the outcome is then how the child in fact ended. */
 	readonly stop?: AbortSignal | undefined;
 	/** Called right after the spawn. If it throws, the child is killed. */
 	readonly onSpawned?: (pid: number) => void;
@@ -34,14 +27,12 @@ export interface ChildOptions {
 
 export type ChildEnd =
 	| { readonly kind: "not-started"; readonly errno: string; readonly message: string }
-	| { readonly kind: "exited"; readonly code: number }
-	| { readonly kind: "signalled"; readonly signal: NodeJS.Signals; readonly number: number }
+	| ChildExit
 	| { readonly kind: "timed-out"; readonly timeoutMs: number };
 
 export type ChildOutcome = ChildEnd & { readonly ms: number };
 
 const PIPE_GRACE_MS = 2000;
-const BUSY = { attempts: 100, pauseMs: 2 };
 /** How often a reader that is behind is looked at once nobody writes any more. */
 const BEHIND_MS = 20;
 /** Above this Node fires a timer at once. */
@@ -52,11 +43,6 @@ const notStarted = (thrown: unknown): ChildEnd => ({
 	errno: errnoOf(thrown) ?? "UNKNOWN",
 	message: messageOf(thrown),
 });
-
-const endOf = (code: number | null, signal: NodeJS.Signals | null): ChildEnd =>
-	signal === null
-		? { kind: "exited", code: code ?? 1 }
-		: { kind: "signalled", signal, number: constants.signals[signal] };
 
 /** How a child counts that outlived SIGKILL, another user's for instance: it must not keep the driver waiting. */
 const UNKILLABLE: ChildEnd = { kind: "signalled", signal: "SIGKILL", number: constants.signals.SIGKILL };
@@ -86,14 +72,6 @@ const closeChildEnds = ({ stdin, stdout, stderr }: Streams): void => {
 const closeOwnEnds = ({ stdout, stderr }: Streams): void => {
 	for (const fd of [stdout.read, stderr.read]) closeSync(fd);
 };
-
-const start = (options: ChildOptions, { stdin, stdout, stderr }: Streams): ChildProcess =>
-	spawn(options.program, [...options.args], {
-		cwd: options.cwd,
-		env: { ...options.env },
-		detached: true,
-		stdio: [stdin ?? "ignore", stdout.write, stderr.write],
-	});
 
 const readInto = (fd: number, sink: OutputSink): Socket => {
 	const socket = readPipe(fd, (chunk) => sink.write(chunk));
@@ -130,7 +108,7 @@ const follow = async (child: ChildProcess, pid: number, streams: Streams, option
 		}, afterMs);
 	};
 	child.once("exit", (code, signal) => {
-		exit.resolve(endOf(code, signal));
+		exit.resolve(childExit(code, signal));
 		letGoOnceRead(options.pipeGraceMs ?? PIPE_GRACE_MS);
 	});
 	options.stop?.addEventListener("abort", onStop);
@@ -160,41 +138,19 @@ const follow = async (child: ChildProcess, pid: number, streams: Streams, option
 	}
 };
 
-/** One try: the child's end, or the error of the spawn. Node throws some of those errors and emits the others. */
-const attempt = async (options: ChildOptions, streams: Streams): Promise<ChildEnd | { readonly refused: unknown }> => {
-	let child: ChildProcess;
-	try {
-		child = start(options, streams);
-	} catch (thrown) {
-		return { refused: thrown };
-	}
-	if (child.pid !== undefined) {
-		closeChildEnds(streams);
-		return follow(child, child.pid, streams, options);
-	}
-	return { refused: await new Promise<unknown>((resolve) => child.once("error", resolve)) };
-};
-
-const attempts = async (options: ChildOptions): Promise<ChildEnd> => {
-	const { attempts: most, pauseMs } = options.busy ?? BUSY;
+const startAndFollow = async (options: ChildOptions): Promise<ChildEnd> => {
 	let streams: Streams;
 	try {
 		streams = await openStreams(options.stdin);
 	} catch (thrown) {
 		return notStarted(thrown);
 	}
-	for (let tried = 1; ; tried += 1) {
-		const stopped = options.stop?.aborted === true;
-		const end = stopped ? { refused: new Error("stopped before it started") } : await attempt(options, streams);
-		if (!("refused" in end)) return end;
-		if (errnoOf(end.refused) === "ETXTBSY" && tried < most) {
-			await sleep(pauseMs);
-			continue;
-		}
-		closeChildEnds(streams);
-		closeOwnEnds(streams);
-		return notStarted(end.refused);
-	}
+	const { stdin, stdout, stderr } = streams;
+	const started = await startChild(options, [stdin ?? "ignore", stdout.write, stderr.write]);
+	closeChildEnds(streams);
+	if (!("refused" in started)) return follow(started.child, started.pid, streams, options);
+	closeOwnEnds(streams);
+	return notStarted(started.refused);
 };
 
 /** The same sink, ended once whoever ends it: its stream, or the outcome where there is no stream. */
@@ -211,16 +167,15 @@ const endedOnce = (sink: OutputSink): OutputSink => {
 };
 
 /**
- * The one spawn of the house. The child leads its own session and group, gets the environment it is given and nothing
- * else, and its outcome is total: not started, exited, signalled or timed out. A timeout, a stop and a fault of
- * `onSpawned` end the whole group. Rejects only with what
- * `onSpawned` threw.
+ * Runs a program to its end, with its whole stdin at hand. The child leads its own session and group, gets the environment
+ * it is given and nothing else, and its outcome is total: not started, exited, signalled or timed out. A timeout, a stop
+ * and a fault of `onSpawned` end the whole group. Rejects only with what `onSpawned` threw.
  */
 export const runChild = async (options: ChildOptions): Promise<ChildOutcome> => {
 	const began = performance.now();
 	const [stdout, stderr] = [endedOnce(options.stdout), endedOnce(options.stderr)];
 	try {
-		const end = await attempts({ ...options, stdout, stderr });
+		const end = await startAndFollow({ ...options, stdout, stderr });
 		return { ...end, ms: Math.round(performance.now() - began) };
 	} finally {
 		stdout.end();

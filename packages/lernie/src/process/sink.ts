@@ -41,3 +41,21 @@ export const createLimit = ({ maxBytes }: { readonly maxBytes: number }): LimitS
 		overflowed: () => overflow,
 	};
 };
+
+/** A sink that keeps the last `maxBytes`. */
+export interface TailSink extends OutputSink {
+	bytes(): Buffer;
+}
+
+/** For the diagnostics of a program that stays: what it wrote last is what tells why it failed. */
+export const createTail = ({ maxBytes }: { readonly maxBytes: number }): TailSink => {
+	let kept = Buffer.alloc(0);
+	return {
+		write(chunk) {
+			const part = chunk.subarray(Math.max(0, chunk.length - maxBytes));
+			kept = Buffer.concat([kept.subarray(Math.max(0, kept.length + part.length - maxBytes)), part]);
+		},
+		end() {},
+		bytes: () => kept,
+	};
+};
