@@ -1,9 +1,14 @@
-/** What a control prints with exit 0, and the one thing it may lead to (`spec/tools.md` §12.2). */
+/**
+ * What a control answers, and the one thing it may lead to (`spec/tools.md` §12.2): in mode `once` its whole stdout with exit
+ * code 0; in mode `serve` with the id put in (`servedBytes`), a line of which this is all.
+ */
 export interface VerdictCase {
 	readonly id: string;
 	readonly title: string;
 	readonly stdout: string | Uint8Array;
 	readonly outcome: "runs" | "declined" | "fault";
+	/** Where mode `serve` differs: an answer that holds a newline is no line. */
+	readonly served?: "fault";
 	/** Part of the fault's reason. */
 	readonly detail?: string;
 	/** The verdict is on stderr, stdout is empty. */
@@ -13,16 +18,31 @@ export interface VerdictCase {
 const bytes = (...parts: readonly (string | readonly number[])[]): Uint8Array =>
 	Buffer.concat(parts.map((part) => Buffer.from(part as string)));
 
+/** The bytes with `"id":"t1"` as the first key of the first object in them, and a newline at the end. */
+export const servedBytes = ({ stdout }: VerdictCase): Buffer => {
+	const text = Buffer.from(stdout).toString("latin1");
+	const named = text.replace(/\{("?)/, (_, quote: string) => `{"id":"t1"${quote === "" ? "" : `,${quote}`}`);
+	return Buffer.from(`${named}\n`, "latin1");
+};
+
 const NOT_A_VERDICT = "stdout is not a verdict";
 
 export const verdictCases: readonly VerdictCase[] = [
 	{ id: "tools-13", title: "a pass", stdout: '{"verdict":"pass"}', outcome: "runs" },
-	{ id: "tools-14", title: "a pass between white space", stdout: ' \t\n{"verdict":"pass"}\r\n \n', outcome: "runs" },
+	{ id: "tools-14", title: "a pass between blanks", stdout: ' \t{"verdict" : "pass" } \r', outcome: "runs" },
 	{
 		id: "tools-14",
-		title: "a pass with white space inside",
-		stdout: '{\n\t"verdict" : "pass"\n}',
+		title: "a pass between empty lines",
+		stdout: ' \t\n{"verdict":"pass"}\r\n \n',
 		outcome: "runs",
+		served: "fault",
+	},
+	{
+		id: "tools-14",
+		title: "a pass over three lines",
+		stdout: '{"verdict"\n:\n"pass"}',
+		outcome: "runs",
+		served: "fault",
 	},
 	{ id: "tools-15", title: "a pass whose reason is null", stdout: '{"verdict":"pass","reason":null}', outcome: "runs" },
 	{ id: "tools-16", title: "a pass with a reason", stdout: '{"verdict":"pass","reason":"x"}', outcome: "fault" },

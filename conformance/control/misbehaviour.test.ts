@@ -1,8 +1,15 @@
 import { execFileSync } from "node:child_process";
 import { chmodSync, mkdirSync, rmSync } from "node:fs";
 import { expect } from "vitest";
-import { type Misbehaviour, misbehaviours } from "../cases/misbehaving-controls.ts";
-import { PASS, ticks } from "../support/controls.ts";
+import {
+	controlFile,
+	detailOf,
+	HANG_SECONDS,
+	type Misbehaviour,
+	misbehaviours,
+	wellBehaved,
+} from "../cases/misbehaving-controls.ts";
+import { MODES, type Mode, PASS, ticks } from "../support/controls.ts";
 import { createPlace, type Place } from "../support/place.ts";
 import { verifies } from "../support/verifies.ts";
 import { createWindow, faulted, HOLD, recorded } from "../support/window.ts";
@@ -10,34 +17,38 @@ import { createWindow, faulted, HOLD, recorded } from "../support/window.ts";
 const clear = (place: Place): void => rmSync(place.path("control"), { recursive: true, force: true });
 
 /** The control as it should be: it answers `verdict`. */
-const repair = (place: Place, verdict: string): string => {
+const repair = (place: Place, verdict: string, mode: Mode): string => {
 	clear(place);
-	return place.script("control", `#!/bin/sh\nprintf '%s' '${verdict}'\n`);
+	return place.script("control", wellBehaved(verdict, mode));
 };
 
-const spoil = (place: Place, { script, instead }: Misbehaviour): void => {
-	repair(place, PASS);
-	if (script !== undefined) place.script("control", script);
+const spoil = (place: Place, one: Misbehaviour, mode: Mode): void => {
+	repair(place, PASS, mode);
+	const { instead } = one;
+	const file = controlFile(one, mode);
+	if (file !== undefined) place.script("control", file);
 	if (instead === "a file that may not be executed") chmodSync(place.path("control"), 0o644);
 	if (instead !== undefined && instead !== "a file that may not be executed") clear(place);
 	if (instead === "a directory") mkdirSync(place.path("control"));
 	if (instead === "a named pipe") execFileSync("mkfifo", ["-m", "755", place.path("control")]);
 };
 
-for (const one of misbehaviours)
+for (const { mode, one } of MODES.flatMap((mode) => misbehaviours.map((one) => ({ mode, one })))) {
+	if (one.modes?.includes(mode) === false) continue;
 	verifies(
 		one.id,
-		`a control fails, ${one.title}: nothing starts, and once it is repaired the call runs once`,
+		`a control fails in mode ${mode}, ${one.title}: nothing starts, and once it is repaired the call runs once`,
 		async () => {
 			const place = createPlace();
-			const controlOptions = one.hangs === true ? { timeout_seconds: 1 } : {};
-			const ws = await createWindow(1, {}, { place, control: repair(place, HOLD), controlOptions });
+			const hangs = one.hangs?.includes(mode) === true;
+			const controlOptions = { mode, ...(hangs ? { timeout_seconds: HANG_SECONDS } : {}) };
+			const ws = await createWindow(1, {}, { place, control: repair(place, HOLD, mode), controlOptions });
 			const held = await ws.run();
 			expect(held, held.stderr).toMatchObject({ code: 10 });
 			const { since } = ws.mark(held.agent) ?? {};
 
 			// The fresh call of one agent and the held call of another meet the same control.
-			spoil(place, one);
+			spoil(place, one, mode);
 			const [fresh, resumed] = await Promise.all([ws.run(), ws.advance(held.agent)]);
 			for (const [ran, agent] of [
 				[fresh, fresh.agent],
@@ -48,14 +59,14 @@ for (const one of misbehaviours)
 				expect(faulted(ws, agent)).toMatchObject({ mark, recorded: [], results: [] });
 				const reason = ws.mark(agent)?.reason;
 				expect(reason).toMatch(/^control fault: /);
-				expect(reason).toContain(one.detail);
+				expect(reason).toContain(detailOf(one, mode));
 				expect(reason).toContain(ws.path("control"));
 				expect(ran.stderr).toMatch(/^control fault: control ".*" could not judge the call of "/m);
 			}
 			expect(ws.mark(held.agent)?.since).toBe(since);
 			expect(ticks(ws)).toEqual([]);
 
-			repair(place, PASS);
+			repair(place, PASS, mode);
 			for (const agent of [fresh.agent, held.agent]) {
 				const ran = await ws.advance(agent);
 				expect(ran, ran.stderr).toMatchObject({ code: 0 });
@@ -65,5 +76,6 @@ for (const one of misbehaviours)
 			}
 			expect(ticks(ws)).toEqual(["alpha", "alpha"]);
 		},
-		30_000,
+		45_000,
 	);
+}

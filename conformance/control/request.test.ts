@@ -1,6 +1,6 @@
 import { mkdirSync, readdirSync } from "node:fs";
 import { expect } from "vitest";
-import { consults, PASS, shellControl, ticks } from "../support/controls.ts";
+import { consults, MODES, PASS, shellControl, ticks } from "../support/controls.ts";
 import { createPlace } from "../support/place.ts";
 import { verifies } from "../support/verifies.ts";
 import { createWindow, HOLD, REFUSE, recorded } from "../support/window.ts";
@@ -25,23 +25,24 @@ verifies("tools-2", "the request is compact, with the input's own bytes, and its
 	expect(ws.trailers(agent, "Lernie-Digest")).toEqual([digestOf(call, agent)]);
 });
 
-verifies("tools-4", "a control works in the root of the workspace, wherever the agent is", async () => {
-	const place = createPlace();
-	mkdirSync(place.path("elsewhere"));
-	const script = {
-		calls: [
-			{ tools: [{ name: "cd", input: { path: place.path("elsewhere") } }] },
-			{ tools: [{ name: "bash", input: { command: "pwd" } }] },
-			{ say: "done" },
-		],
-	};
-	const control = shellControl(place, `pwd >> where.txt; printf '%s' '${PASS}'`);
-	const ws = await createWindow(1, {}, { place, control, script, tools: ["cd", "bash"] });
-	const { agent } = await ws.run();
-	expect(ws.read("ws/where.txt")).toBe(`${ws.dir}\n${ws.dir}\n`);
-	expect(ws.results(agent)[1]?.text).toContain(place.path("elsewhere"));
-	expect(readdirSync(place.path("elsewhere"))).toEqual([]);
-});
+for (const mode of MODES)
+	verifies("tools-4", `mode ${mode}, a control works in the root of the workspace, wherever the agent is`, async () => {
+		const place = createPlace();
+		mkdirSync(place.path("elsewhere"));
+		const script = {
+			calls: [
+				{ tools: [{ name: "cd", input: { path: place.path("elsewhere") } }] },
+				{ tools: [{ name: "bash", input: { command: "pwd" } }] },
+				{ say: "done" },
+			],
+		};
+		const control = shellControl(place, `pwd >> where.txt; say '${PASS}'`, "control", mode);
+		const ws = await createWindow(1, {}, { place, control, controlOptions: { mode }, script, tools: ["cd", "bash"] });
+		const { agent } = await ws.run();
+		expect(ws.read("ws/where.txt")).toBe(`${ws.dir}\n${ws.dir}\n`);
+		expect(ws.results(agent)[1]?.text).toContain(place.path("elsewhere"));
+		expect(readdirSync(place.path("elsewhere"))).toEqual([]);
+	});
 
 verifies("tools-5", "a control is given no arguments", async () => {
 	const place = createPlace();
@@ -91,34 +92,41 @@ verifies("tools-8", "a control need not read its stdin, however large the input 
 	expect(ticks(ws)).toEqual(["alpha"]);
 });
 
-verifies("tools-9", "a control may write a mebibyte to stderr before it answers", async () => {
-	const place = createPlace();
-	const control = shellControl(place, `head -c 1048576 /dev/zero >&2; printf '%s' '${PASS}'`);
-	const ws = await createWindow(1, {}, { place, control });
-	const ran = await ws.run();
-	expect(ran, ran.stderr).toMatchObject({ code: 0 });
-	expect(ticks(ws)).toEqual(["alpha"]);
-});
-
-verifies(
-	"tools-11",
-	"each call is judged once, in order, after the result of the one before is on the record",
-	async () => {
+for (const mode of MODES)
+	verifies("tools-9", `mode ${mode}, a control may write a mebibyte to stderr before it answers`, async () => {
 		const place = createPlace();
-		const count =
-			'git -C repo.git ls-tree -r --name-only "agents/$LERNIE_CONV_BRANCH" messages/ | tail -1 >> newest.log';
-		const ws = await createWindow(2, {}, { place, control: shellControl(place, `${count}; printf '%s' '${PASS}'`) });
+		const control = shellControl(place, `head -c 1048576 /dev/zero >&2; say '${PASS}'`, "control", mode);
+		const ws = await createWindow(1, {}, { place, control, controlOptions: { mode } });
 		const ran = await ws.run();
 		expect(ran, ran.stderr).toMatchObject({ code: 0 });
-		expect(consults(ws).map((line) => (JSON.parse(line) as { id: string }).id)).toEqual(["t1", "t2"]);
-		expect(ws.read("ws/newest.log")).toBe("messages/002-model-a.json\nmessages/003-tool.json\n");
-		expect(ticks(ws)).toEqual(["alpha", "beta"]);
-	},
-);
+		expect(ticks(ws)).toEqual(["alpha"]);
+	});
 
-verifies("tools-12", "a consult leaves no record of a call", async () => {
-	const ws = await createWindow(3, { t1: REFUSE, t3: HOLD });
-	const { agent } = await ws.run();
-	expect(consults(ws)).toHaveLength(3);
-	expect(recorded(ws, agent)).toEqual(["001/t2"]);
-});
+for (const mode of MODES)
+	verifies(
+		"tools-11",
+		`mode ${mode}, each call is judged once, in order, after the result of the one before is on the record`,
+		async () => {
+			const place = createPlace();
+			const count =
+				'git -C repo.git ls-tree -r --name-only "agents/$LERNIE_CONV_BRANCH" messages/ | tail -1 >> newest.log';
+			const ws = await createWindow(
+				2,
+				{},
+				{ place, control: shellControl(place, `${count}; say '${PASS}'`, "control", mode), controlOptions: { mode } },
+			);
+			const ran = await ws.run();
+			expect(ran, ran.stderr).toMatchObject({ code: 0 });
+			expect(consults(ws).map((line) => (JSON.parse(line) as { id: string }).id)).toEqual(["t1", "t2"]);
+			expect(ws.read("ws/newest.log")).toBe("messages/002-model-a.json\nmessages/003-tool.json\n");
+			expect(ticks(ws)).toEqual(["alpha", "beta"]);
+		},
+	);
+
+for (const mode of MODES)
+	verifies("tools-12", `mode ${mode}, a consult leaves no record of a call`, async () => {
+		const ws = await createWindow(3, { t1: REFUSE, t3: HOLD }, { controlOptions: { mode } });
+		const { agent } = await ws.run();
+		expect(consults(ws)).toHaveLength(3);
+		expect(recorded(ws, agent)).toEqual(["001/t2"]);
+	});

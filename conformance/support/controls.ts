@@ -2,12 +2,25 @@ import type { Place } from "./place.ts";
 
 export const PASS = '{"verdict":"pass"}';
 
-/** A control in shell: logs each consult's request to `consults.log` in the place, then runs `body`. */
-export const shellControl = (place: Place, body: string, name = "control"): string =>
-	place.script(
-		name,
-		`#!/bin/sh\nrequest=$(cat)\nprintf '%s\\n' "$request" >> ${place.path("consults.log")}\n${body}\n`,
-	);
+/** The modes of a control, as the key `mode` of `tool_control` names them. */
+export const MODES = ["once", "serve"] as const;
+export type Mode = (typeof MODES)[number];
+
+/** `say <verdict>` answers the request at hand; in mode `serve` it puts the id into the verdict. */
+const SAY: Readonly<Record<Mode, string>> = {
+	once: `say() { printf '%s' "$1"; }`,
+	serve: `say() { id=\${request#*:\\"}; printf '%s,"id":"%s"}\\n' "\${1%?}" "\${id%%\\"*}"; }`,
+};
+
+/**
+ * A control in shell for one of the modes: logs each consult's request to `consults.log` in the place, then runs `body`,
+ * which finds it in `$request` and answers it with `say`.
+ */
+export const shellControl = (place: Place, body: string, name = "control", mode: Mode = "once"): string => {
+	const asked = `printf '%s\\n' "$request" >> ${place.path("consults.log")}\n${body}\n`;
+	const script = mode === "once" ? `request=$(cat)\n${asked}` : `while IFS= read -r request; do\n${asked}done\n`;
+	return place.script(name, `#!/bin/sh\n${SAY[mode]}\n${script}`);
+};
 
 /** A control that prints one fixed text and exits 0. */
 export const sayingControl = (place: Place, text: string): string => {
@@ -16,18 +29,30 @@ export const sayingControl = (place: Place, text: string): string => {
 };
 
 /**
- * A control that answers by the tool's name: `answers` maps a name to a verdict line, others pass. The map lies in a file,
- * so that a test can change the answers between two drives with `answerWith`.
+ * A control for both modes that answers by the call's id or the tool's name: `answers` maps them to a verdict, others pass.
+ * The map lies in a file, so that a test can change the answers between two drives with `answerWith`.
  */
 export const tableControl = (place: Place, answers: Readonly<Record<string, string>>): string => {
 	answerWith(place, answers);
 	const node = `
 const { appendFileSync, readFileSync } = require("node:fs");
-const text = readFileSync(0, "utf8");
-appendFileSync(${JSON.stringify(place.path("consults.log"))}, text + "\\n");
-const answers = JSON.parse(readFileSync(${JSON.stringify(place.path("answers.json"))}, "utf8"));
-const request = JSON.parse(text);
-process.stdout.write(answers[request.id] ?? answers[request.name] ?? ${JSON.stringify(PASS)});
+const answer = (text) => {
+	appendFileSync(${JSON.stringify(place.path("consults.log"))}, text + "\\n");
+	const answers = JSON.parse(readFileSync(${JSON.stringify(place.path("answers.json"))}, "utf8"));
+	const { id, name } = JSON.parse(text);
+	return [id, answers[id] ?? answers[name] ?? ${JSON.stringify(PASS)}];
+};
+if (process.argv[2] === "serve") {
+	let rest = "";
+	process.stdin.setEncoding("utf8").on("data", (text) => {
+		const lines = (rest + text).split("\\n");
+		rest = lines.pop();
+		for (const line of lines) {
+			const [id, verdict] = answer(line);
+			process.stdout.write(verdict.replace(/\\}$/, ',"id":' + JSON.stringify(id) + "}") + "\\n");
+		}
+	});
+} else process.stdout.write(answer(readFileSync(0, "utf8"))[1]);
 `;
 	return place.script("control", `#!/usr/bin/env node\n${node}`);
 };

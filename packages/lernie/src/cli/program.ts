@@ -90,6 +90,15 @@ const addVerbs = (program: Command, choose: (verb: string, action: Action) => vo
 		.command("scan", PLUMBING)
 		.description("name agents that died unheard, and wake those whose mail was left lying")
 		.action(() => choose("scan", async (world) => (await import("./verbs/scan.ts")).scan(world)));
+	const control = program.command("control").description("look at tool controls");
+	control
+		.command("test <command>")
+		.description("put a control through each point of its contract; exit code 1 where one fails")
+		.option("--mode <once | serve>", "how it is asked", "once")
+		.option("--timeout <seconds>", "the time limit of an answer")
+		.action((command, flags) =>
+			choose("control", async (world) => (await import("./verbs/control-test.ts")).controlTest(world, command, flags)),
+		);
 	const config = program.command("config").description("look at configurations");
 	config
 		.command("show [name]")

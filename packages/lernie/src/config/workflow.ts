@@ -44,9 +44,10 @@ export interface Workflow {
 
 export const WORKFLOW_FILE = "workflow.yaml";
 
+export const CONTROL_TIMEOUT_SECONDS = 60;
+
 /** What is in force where `workflow.yaml` says nothing (CONTRACTS §8). */
 const WORKFLOW_DEFAULTS = {
-	controlTimeoutSeconds: 60,
 	sandboxMode: "auto",
 	steps: 200,
 	minutes: 240,
@@ -61,7 +62,7 @@ const controlOf = (written: WorkflowFile["tool_control"], roots: Roots): Control
 		kind: "command",
 		command: isAbsolute(written.command) ? written.command : resolve(roots.config, written.command),
 		mode: written.mode ?? "once",
-		timeoutSeconds: written.timeout_seconds ?? WORKFLOW_DEFAULTS.controlTimeoutSeconds,
+		timeoutSeconds: written.timeout_seconds ?? CONTROL_TIMEOUT_SECONDS,
 		env: written.env ?? [],
 	};
 };

@@ -27,8 +27,14 @@ export const onceEnvironment = (
 		},
 	});
 
+/** What its stdout is worth by itself, however it ended. */
+const answerOf = (stdout: LimitSink): Ruling =>
+	stdout.overflowed()
+		? notAVerdict(`longer than ${VERDICT_MAX_BYTES} bytes`, stdout.bytes())
+		: rulingOf(stdout.bytes());
+
 /** The ruling of a control that ended: a verdict, or the reason why there is none (`spec/tools.md` §12.3). */
-const ruling = (end: ChildOutcome, config: CommandControl, stdout: LimitSink, stderr: LimitSink): Ruling => {
+const ruling = (end: ChildOutcome, config: CommandControl, answer: Ruling, stderr: LimitSink): Ruling => {
 	switch (end.kind) {
 		case "not-started":
 			return notStarted(config, end.message);
@@ -37,9 +43,7 @@ const ruling = (end: ChildOutcome, config: CommandControl, stdout: LimitSink, st
 		case "signalled":
 			return endedBy(end, stderr.bytes());
 		case "exited":
-			if (end.code !== 0) return endedBy(end, stderr.bytes());
-			if (stdout.overflowed()) return notAVerdict(`longer than ${VERDICT_MAX_BYTES} bytes`, stdout.bytes());
-			return rulingOf(stdout.bytes());
+			return end.code === 0 ? answer : endedBy(end, stderr.bytes());
 		default:
 			return end satisfies never;
 	}
@@ -48,6 +52,8 @@ const ruling = (end: ChildOutcome, config: CommandControl, stdout: LimitSink, st
 /** What came of one run of a control. */
 export interface Once {
 	readonly ruling: Ruling;
+	/** What its stdout is worth by itself, however it ended. */
+	readonly answer: Ruling;
 	readonly end: ChildOutcome;
 	/** Its stdout, up to the limit. */
 	readonly said: Buffer;
@@ -85,11 +91,12 @@ export const runOnce = async (
 		},
 	});
 	crash("consult.answered");
-	const ruled = ruling(end, config, stdout, stderr);
+	const answer = answerOf(stdout);
+	const ruled = ruling(end, config, answer, stderr);
 	// A control that failed must not go on acting in the background.
 	if (ruled.verdict === "fault" && group !== undefined) await endGroup(group, GRACE_MS);
 	forget();
-	return { ruling: ruled, end, said: stdout.bytes() };
+	return { ruling: ruled, answer, end, said: stdout.bytes() };
 };
 
 const consult = async (config: CommandControl, context: ControlContext, question: Question): Promise<Adjudication> => {

@@ -25,6 +25,8 @@ export interface Served {
 	readonly ms: number;
 	/** The line that was written in answer, whatever it is worth. */
 	readonly said: Buffer;
+	/** No answer came in time. */
+	readonly late: boolean;
 }
 
 export interface AskedOf {
@@ -41,8 +43,15 @@ export interface Server {
 	starts(): number;
 	/** One at a time. Rejects only with what tracking its group threw. */
 	ask(line: string, asked: AskedOf): Promise<Served>;
-	/** Ends the process (CONTRACTS §3) and answers how it ended, where there was one; nothing is asked after it. */
-	close(): Promise<ChildExit | undefined>;
+	/** Ends the process there is (CONTRACTS §3); nothing is asked after it. */
+	close(): Promise<Closed>;
+}
+
+export interface Closed {
+	/** Undefined where no process was there, or nobody saw it end. */
+	readonly exit: ChildExit | undefined;
+	/** What it wrote after its last answer. */
+	readonly unasked: Buffer | undefined;
 }
 
 /** Starts a control in mode `serve`: in the workspace, one argument, the closed environment without a word about any call. */
@@ -138,7 +147,7 @@ export const createServer = (config: CommandControl, context: ControlContext): S
 			const began = performance.now();
 			const outcome = await reply(line, agent);
 			const ms = Math.round(performance.now() - began);
-			if ("verdict" in outcome) return { ruling: outcome, ms, said: Buffer.alloc(0) };
+			if ("verdict" in outcome) return { ruling: outcome, ms, said: Buffer.alloc(0), late: false };
 			const [replied, asked] = outcome;
 			const ruling = rulingOfReply(config, replied, id, asked.stderr());
 			if (ruling.verdict === "fault") {
@@ -146,14 +155,14 @@ export const createServer = (config: CommandControl, context: ControlContext): S
 				companion = undefined;
 				await asked.kill(GRACE_MS);
 			}
-			return { ruling, ms, said: saidBy(replied) };
+			return { ruling, ms, said: saidBy(replied), late: replied.kind === "timed-out" };
 		},
 		close: async () => {
 			closed = true;
 			const left = companion;
 			companion = undefined;
 			await left?.close();
-			return left?.ended();
+			return { exit: left?.ended(), unasked: left?.unasked() };
 		},
 	};
 };

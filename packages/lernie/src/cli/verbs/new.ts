@@ -1,6 +1,6 @@
-import { accessSync, constants, existsSync, readdirSync, rmSync, statSync } from "node:fs";
+import { existsSync, readdirSync, rmSync, statSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { ENV, EXIT, type ExitCode, errnoOf, LernieError } from "@lernie/contract";
+import { ENV, EXIT, type ExitCode, LernieError } from "@lernie/contract";
 import { authorConfig, checkConfig } from "../../config/author.ts";
 import { hasRow, readModelRows, rowNames } from "../../config/models-file.ts";
 import { type Template, templateFiles } from "../../config/template.ts";
@@ -9,6 +9,7 @@ import { shippedTools } from "../../tools/definitions.ts";
 import { makeDirectory } from "../../workspace/durable.ts";
 import { layoutOf } from "../../workspace/layout.ts";
 import type { Roots } from "../../workspace/roots.ts";
+import { checkControlFile } from "../control-file.ts";
 import { modelFlag } from "../model-flag.ts";
 import { printDocument } from "../output.ts";
 import type { World } from "../world.ts";
@@ -19,16 +20,6 @@ export interface NewFlags {
 }
 
 const SCRIPTED = { provider: "scripted", model: "scripted" } as const;
-
-/** A control that was named here has to be there; one that goes missing later is a fault of its consult. */
-const checkControl = (control: string): void => {
-	try {
-		accessSync(control, constants.X_OK);
-	} catch (thrown) {
-		const why = errnoOf(thrown) === "ENOENT" ? "no such file" : "not an executable file";
-		throw new LernieError("REFUSED", `--control ${control}: ${why}. Give a program, or \`none\``, { control });
-	}
-};
 
 const checkRow = async (row: string, roots: Roots): Promise<void> => {
 	const found = await readModelRows(roots);
@@ -55,7 +46,7 @@ const chooseFiles = async (world: World, flags: NewFlags): Promise<Template["fil
 	const { roots, effects } = world;
 	const control =
 		flags.control === undefined || flags.control === "none" ? flags.control : resolve(world.cwd, flags.control);
-	if (control !== undefined && control !== "none") checkControl(control);
+	if (control !== undefined && control !== "none") checkControlFile(control, `--control ${control}`);
 	const model = flags.model === undefined ? undefined : modelFlag(flags.model);
 	if (model !== undefined) await checkRow(model.provider, roots);
 	const given = {
