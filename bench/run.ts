@@ -1,4 +1,5 @@
 import { fileURLToPath } from "node:url";
+import { measureConsults } from "./consult.ts";
 import { spawnMs, yardsticks } from "./measure.ts";
 import { measureExternal, measureSteps } from "./steps.ts";
 
@@ -18,6 +19,11 @@ say(`lernie --version: ${version.toFixed(1)} ms = ${times(version, bare.nodeMs)}
 const external = await measureExternal();
 say(
 	`external call, record and commit included: ${external.toFixed(2)} ms, ${(external - bare.spawnMs).toFixed(2)} ms above a bare spawn (budget 8)`,
+);
+const { onceMs, serveMs } = await measureConsults();
+say(
+	`consult of a Node control: ${onceMs.toFixed(1)} ms once = ${times(onceMs, bare.nodeMs)} node -e 0, ` +
+		`${serveMs.toFixed(2)} ms warm in serve = 1/${(onceMs / serveMs).toFixed(0)} of that`,
 );
 const sizes = process.argv.includes("--short") ? [200, 1000] : [200, 1000, 10_000];
 const steps = await measureSteps(sizes);

@@ -6,6 +6,7 @@ import {
 	INPUT_MAX_BYTES,
 	percentDecode,
 	percentEncode,
+	requestLine,
 	requestText,
 	usableInput,
 } from "./call.ts";
@@ -32,6 +33,22 @@ describe("arguments of a call", () => {
 		const usable = usableInput(text);
 		expect(usable).toMatchObject({ ok: false, input });
 		expect(usable.ok ? "" : usable.why).toContain(why);
+	});
+});
+
+test("a request as a line is the same text with what would run behind it", () => {
+	const call = { id: 't"\n', name: "bash", input: '{"n":1.0}' };
+	const caller = { agent: "a", role: "worker" };
+	const line = requestLine(call, caller, { program: '/a "b"\n', sha256: "ab", confined: true });
+	expect(line).toBe(
+		`${requestText(call, caller).slice(0, -1)},"program":"/a \\"b\\"\\n","sha256":"ab","confined":true}`,
+	);
+	expect(line).not.toContain("\n");
+	expect(JSON.parse(requestLine(call, caller, { program: "p", sha256: undefined, confined: false }))).toMatchObject({
+		id: 't"\n',
+		program: "p",
+		sha256: null,
+		confined: false,
 	});
 });
 

@@ -72,6 +72,26 @@ describe("verdicts", () => {
 		expect(parseVerdict(Buffer.from('{"verdict":"hold","reason":"\xff"}', "latin1")).ok).toBe(false);
 	});
 
+	test("where an id was asked for, nothing passes without exactly that id", () => {
+		const keys = fc.constantFrom("verdict", "reason", "id", "x");
+		const values = fc.constantFrom('"pass"', '"hold"', "null", '"t1"', '"t2"', "1");
+		fc.assert(
+			fc.property(fc.array(fc.tuple(keys, values), { maxLength: 4 }), (members) => {
+				const text = `{${members.map(([key, value]) => `"${key}":${value}`).join(",")}}`;
+				const parsed = parseVerdict(Buffer.from(text), { id: "t1" });
+				const whole = new Map(members);
+				const expected =
+					whole.size === members.length &&
+					whole.get("verdict") === '"pass"' &&
+					whole.get("id") === '"t1"' &&
+					(whole.get("reason") ?? "null") === "null" &&
+					!whole.has("x");
+				expect(parsed.ok && parsed.verdict.verdict === "pass").toBe(expected);
+			}),
+			{ numRuns: 2000 },
+		);
+	});
+
 	test("nothing but a lone pass passes, whatever else is tried", () => {
 		const keys = fc.constantFrom("verdict", "reason", "x", "__proto__");
 		const values = fc.constantFrom('"pass"', '"refuse"', '"hold"', "null", "1", '"why"', '"PASS"');

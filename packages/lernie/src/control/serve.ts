@@ -20,7 +20,7 @@ import type { Adjudication, Control, ControlContext, Question, Ruling } from "./
 const GRACE_MS = 2000;
 
 /** What came of one line. */
-export interface Served {
+interface Served {
 	readonly ruling: Ruling;
 	readonly ms: number;
 	/** The line that was written in answer, whatever it is worth. */
@@ -29,7 +29,7 @@ export interface Served {
 	readonly late: boolean;
 }
 
-export interface AskedOf {
+interface AskedOf {
 	/** The id that the answer must carry. */
 	readonly id: string;
 	readonly agent: string;

@@ -31,7 +31,7 @@ export type Reply =
 	/** It had answered before and was gone when this line was to be sent: nothing was asked. */
 	| { readonly kind: "gone" };
 
-export interface AskOptions {
+interface AskOptions {
 	/** On the clock of `performance.now()`. */
 	readonly deadline: number;
 	readonly stop?: AbortSignal | undefined;

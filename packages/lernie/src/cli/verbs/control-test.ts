@@ -5,6 +5,7 @@ import { CONTROL_TIMEOUT_SECONDS } from "../../config/workflow.ts";
 import { type Result, testControl } from "../../control/test/run.ts";
 import { checkControlFile } from "../control-file.ts";
 import { excerpt } from "../printable.ts";
+import { stopOnSignals } from "../stop-signal.ts";
 import type { World } from "../world.ts";
 
 export interface ControlTestFlags {
@@ -39,7 +40,7 @@ export const controlTest = async (world: World, command: string, flags: ControlT
 	checkControlFile(path, command);
 	const results = await testControl(
 		{ kind: "command", command: path, mode, timeoutSeconds, env: [] },
-		{ env: effects.env, effects, stop: world.stop, track: () => () => undefined },
+		{ env: effects.env, effects, stop: stopOnSignals(), track: () => () => undefined },
 		(result) => {
 			if (!output.json) output.product(line(result));
 		},
