@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { entryToJson, readEntry } from "./blocks.ts";
+import { entryToJson } from "./blocks.ts";
+import { readEntry } from "./read-entry.ts";
 
 const roundTrip = (text: string): string => entryToJson(readEntry(text, "x"));
 

@@ -6,6 +6,7 @@ export * from "./hold-mark.ts";
 export * from "./json-text.ts";
 export * from "./model-event.ts";
 export * from "./names.ts";
+export * from "./read-entry.ts";
 export * from "./record.ts";
 export * from "./run-event.ts";
 export * from "./verdict.ts";

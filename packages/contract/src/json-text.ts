@@ -1,4 +1,4 @@
-import { TextDecoder } from "node:util";
+import { isUtf8 } from "node:buffer";
 
 /** One value of a JSON text, with the span it was read from; strings and keys are decoded. */
 export type JsonNode =
@@ -23,7 +23,13 @@ export interface JsonDefects {
 class Unreadable extends Error {}
 
 const SCALAR = /(?:true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?)/y;
-const SPACE = /[ \t\n\r]*/y;
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+
+/** Of white space in JSON no character comes after the blank, so that one comparison answers for most. */
+const isSpace = (code: number): boolean =>
+	code <= 0x20 && (code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09);
 
 /** Index just past the closing quote of the string that opens at `start`, or -1. No regex: those run out of stack on megabytes. */
 const stringEnd = (text: string, start: number): number => {
@@ -38,6 +44,17 @@ const stringEnd = (text: string, start: number): number => {
 	}
 };
 
+/** Index of the closing quote of a string that stands for itself, without an escape or a control character; else -1. */
+const plainEnd = (text: string, start: number): number => {
+	if (text.charCodeAt(start) !== QUOTE) return -1;
+	for (let at = start + 1; ; at += 1) {
+		const code = text.charCodeAt(at);
+		if (code === QUOTE) return at;
+		// Past the end the code is NaN, which is not above the blank either.
+		if (!(code >= 0x20) || code === BACKSLASH) return -1;
+	}
+};
+
 const decodeString = (literal: string, at: number): string => {
 	try {
 		return JSON.parse(literal) as string;
@@ -47,18 +64,25 @@ const decodeString = (literal: string, at: number): string => {
 	}
 };
 
+/** How deep arrays and objects may nest where nothing else is said. */
+export const JSON_MAX_DEPTH = 512;
+
 /**
  * Reads exactly one JSON value and keeps the span of every part, so that the text itself can be carried on unchanged
  * (DESIGN D16). `maxDepth` counts nested arrays and objects.
  */
-export const parseJsonText = (text: string, maxDepth = 512): JsonParse => {
+export const parseJsonText = (text: string, maxDepth = JSON_MAX_DEPTH): JsonParse => {
 	let at = 0;
 	const space = (): void => {
-		SPACE.lastIndex = at;
-		SPACE.exec(text);
-		at = SPACE.lastIndex;
+		while (isSpace(text.charCodeAt(at))) at += 1;
 	};
 	const string = (): string => {
+		const plain = plainEnd(text, at);
+		if (plain !== -1) {
+			const decoded = text.slice(at + 1, plain);
+			at = plain + 1;
+			return decoded;
+		}
 		const end = text[at] === '"' ? stringEnd(text, at) : -1;
 		if (end === -1) throw new Unreadable(`a string was expected at offset ${at}`);
 		const decoded = decodeString(text.slice(at, end), at);
@@ -186,11 +210,5 @@ export const compactJson = (text: string): string => {
 };
 
 /** Decodes UTF-8 without replacing or dropping anything; undefined where the bytes are not UTF-8. A BOM is kept. */
-export const strictUtf8 = (bytes: Uint8Array): string | undefined => {
-	try {
-		return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
-	} catch (thrown) {
-		if (thrown instanceof TypeError) return undefined;
-		throw thrown;
-	}
-};
+export const strictUtf8 = (bytes: Uint8Array): string | undefined =>
+	isUtf8(bytes) ? Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("utf8") : undefined;
