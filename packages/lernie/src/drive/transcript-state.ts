@@ -2,7 +2,7 @@ import { type Block, blockToJson, type Entry, type ToolUseBlock, type WireMessag
 import type { Repo } from "../git/repo.ts";
 import type { Oid } from "../git/types.ts";
 import { messageBody, PERSON } from "../workspace/inbox.ts";
-import { type EntryRef, type EntryRun, listRuns, readBlocks, readMessage, type Side } from "../workspace/transcript.ts";
+import { type EntryRef, type EntryRun, listRuns, listSince, parseBlocks, type Side } from "../workspace/transcript.ts";
 import type { RequestPrefix } from "./request-record.ts";
 
 /** The calls of the last assistant entry and which of them have a result after it (D2). */
@@ -80,10 +80,16 @@ export const windowOf = (entry: number, { blocks, unusable }: Pick<Entry, "block
 	answered: new Set(),
 });
 
-const buriedBy = (state: TranscriptState): TranscriptState["buried"] => {
-	const open = openCalls(state.window);
-	if (state.buried !== undefined || open.length === 0 || state.window === undefined) return state.buried;
-	return { entry: state.window.entry, ids: open.map((call) => call.id) };
+/** A state while it is folded: made and changed by one fold, seen by nobody else. */
+type Draft = { -readonly [Key in keyof TranscriptState]: TranscriptState[Key] } & {
+	readonly messages: WireMessage[];
+	readonly usage: Record<string, number>;
+};
+
+const buryWindow = (draft: Draft): void => {
+	const open = openCalls(draft.window);
+	if (draft.buried !== undefined || open.length === 0 || draft.window === undefined) return;
+	draft.buried = { entry: draft.window.entry, ids: open.map((call) => call.id) };
 };
 
 const ROLE = { user: "user", assistant: "assistant", tool: "tool" } as const;
@@ -100,51 +106,59 @@ const resultText = (entry: Entry): string =>
 		.flatMap((block) => (block.type === "tool_result" ? block.content.map((part) => part.text) : []))
 		.join("");
 
-const addUsage = (sum: TranscriptState["usage"], reported: string | undefined): TranscriptState["usage"] => {
-	if (reported === undefined) return sum;
-	// Names come from a model: a sum has no prototype to find one of them in.
-	const added: Record<string, number> = Object.assign(Object.create(null), sum);
+const addUsage = (sum: Record<string, number>, reported: string | undefined): void => {
+	if (reported === undefined) return;
 	for (const [key, value] of Object.entries(JSON.parse(reported) as Record<string, unknown>))
-		if (typeof value === "number" && Number.isSafeInteger(value)) added[key] = (added[key] ?? 0) + value;
-	return added;
+		if (typeof value === "number" && Number.isSafeInteger(value)) sum[key] = (sum[key] ?? 0) + value;
 };
 
-const step = (state: TranscriptState, read: ReadEntry): TranscriptState => {
-	const { ref } = read;
-	const base = { ...state, last: ref.number, tail: ref.side };
-	if ("text" in read) {
-		const modelCalls = ref.origin === PERSON ? 0 : state.modelCalls;
-		const newest = { ...state.newest, user: messageBody(read.text) };
-		return { ...base, buried: buriedBy(state), window: undefined, modelCalls, newest };
-	}
-	if (ref.side === "tool") {
-		const ids = read.entry.blocks.flatMap((block) => (block.type === "tool_result" ? [block.tool_use_id] : []));
-		const window = state.window && { ...state.window, answered: new Set([...state.window.answered, ...ids]) };
-		return { ...base, window, newest: { ...state.newest, toolResult: resultText(read.entry) } };
-	}
-	const window = windowOf(ref.number, read.entry);
-	const { calls } = window;
-	const fresh = [...new Set(calls.map((call) => call.name))].filter((name) => !state.toolNames.includes(name));
+const addMessage = (draft: Draft, { ref }: ReadEntry): void => {
+	buryWindow(draft);
+	draft.window = undefined;
+	if (ref.origin === PERSON) draft.modelCalls = 0;
+};
+
+const addResult = (draft: Draft, { blocks }: Entry): void => {
+	if (draft.window === undefined) return;
+	const ids = blocks.flatMap((block) => (block.type === "tool_result" ? [block.tool_use_id] : []));
+	draft.window = { ...draft.window, answered: new Set([...draft.window.answered, ...ids]) };
+};
+
+const addAnswer = (draft: Draft, number: number, entry: Entry): void => {
+	buryWindow(draft);
+	draft.window = windowOf(number, entry);
+	for (const { name } of draft.window.calls)
+		if (!draft.toolNames.includes(name)) draft.toolNames = [...draft.toolNames, name];
+	draft.assistantEntries += 1;
+	draft.modelCalls += 1;
+	addUsage(draft.usage, entry.usage);
+};
+
+const newestOf = (state: TranscriptState, entries: readonly ReadEntry[]): TranscriptState["newest"] => {
+	const user = entries.findLast((read) => "text" in read);
+	const tool = entries.findLast(({ ref }) => ref.side === "tool");
 	return {
-		...base,
-		buried: buriedBy(state),
-		window,
-		toolNames: fresh.length === 0 ? state.toolNames : [...state.toolNames, ...fresh],
-		assistantEntries: state.assistantEntries + 1,
-		modelCalls: state.modelCalls + 1,
-		usage: addUsage(state.usage, read.entry.usage),
+		...state.newest,
+		...(user !== undefined && "text" in user ? { user: messageBody(user.text) } : {}),
+		...(tool !== undefined && "entry" in tool ? { toolResult: resultText(tool.entry) } : {}),
 	};
 };
 
 /** Goes on from a state over the entries that follow it. Pure; the given state stays as it was. */
 export const foldEntries = (state: TranscriptState, entries: readonly ReadEntry[]): TranscriptState => {
-	const messages = [...state.messages];
-	let folded = state;
+	// Names of counters come from a model: a sum has no prototype to find one of them in.
+	const usage: Record<string, number> = Object.assign(Object.create(null), state.usage);
+	const draft: Draft = { ...state, messages: [...state.messages], usage, newest: newestOf(state, entries) };
 	for (const read of entries) {
-		append(messages, read.ref.side, read.content);
-		folded = step(folded, read);
+		const { ref } = read;
+		append(draft.messages, ref.side, read.content);
+		draft.last = ref.number;
+		draft.tail = ref.side;
+		if ("text" in read) addMessage(draft, read);
+		else if (ref.side === "tool") addResult(draft, read.entry);
+		else addAnswer(draft, ref.number, read.entry);
 	}
-	return { ...folded, messages };
+	return draft;
 };
 
 /** Remembers closed runs by the objects they are made of: same objects, same state. */
@@ -162,18 +176,53 @@ export const createTranscriptCache = (): TranscriptCache => ({
 	prefix: undefined,
 });
 
-const readBody = async (repo: Repo, ref: EntryRef): Promise<ReadBody> =>
-	bodyOf(ref.side === "user" ? { text: await readMessage(repo, ref) } : { entry: await readBlocks(repo, ref) });
+const parseBody = (ref: EntryRef, bytes: Buffer): ReadBody =>
+	bodyOf(ref.side === "user" ? { text: bytes.toString("utf8") } : { entry: parseBlocks(ref, bytes) });
 
-const readRun = (repo: Repo, cache: TranscriptCache, run: EntryRun): Promise<readonly ReadEntry[]> =>
-	Promise.all(
-		run.entries.map(async (ref) => {
-			const key = `${ref.side} ${ref.oid}`;
-			const body = cache.read.get(key) ?? (await readBody(repo, ref));
-			cache.read.set(key, body);
-			return { ref, ...body };
-		}),
-	);
+const keyOf = ({ side, oid }: EntryRef): string => `${side} ${oid}`;
+
+/** Reads a run; what `known` does not have yet is read and kept there. */
+const readRun = async (
+	repo: Repo,
+	known: Map<string, ReadBody>,
+	{ entries }: Pick<EntryRun, "entries">,
+): Promise<readonly ReadEntry[]> => {
+	const fresh = entries.filter((ref) => !known.has(keyOf(ref)));
+	const blobs = await repo.blobs(fresh.map(({ oid }) => oid));
+	fresh.forEach((ref, at) => {
+		const bytes = blobs[at];
+		if (bytes !== undefined) known.set(keyOf(ref), parseBody(ref, bytes));
+	});
+	return entries.flatMap((ref) => {
+		const body = known.get(keyOf(ref));
+		return body === undefined ? [] : [{ ref, ...body }];
+	});
+};
+
+/** Folds closed runs one after the other. What one of them holds is let go of with it. */
+const foldRuns = async (
+	repo: Repo,
+	cache: TranscriptCache,
+	from: TranscriptState,
+	runs: readonly EntryRun[],
+): Promise<TranscriptState> => {
+	const begin = (run: EntryRun | undefined): Promise<readonly ReadEntry[]> => {
+		const reading = readRun(repo, new Map(cache.read), run ?? { entries: [] });
+		// It is waited for one round later; until then a failure is nobody's.
+		reading.catch(() => undefined);
+		return reading;
+	};
+	let state = from;
+	let next = begin(runs[0]);
+	for (let at = 0; at < runs.length; at += 1) {
+		const entries = await next;
+		// git reads the next run while this one is folded.
+		next = begin(runs[at + 1]);
+		state = foldEntries(state, entries);
+	}
+	cache.read.clear();
+	return state;
+};
 
 /** The transcript's state at a commit. Costs what changed since the cache last saw it, not what the transcript holds (D23). */
 export const readTranscript = async (repo: Repo, tip: Oid, cache: TranscriptCache): Promise<TranscriptState> => {
@@ -181,24 +230,19 @@ export const readTranscript = async (repo: Repo, tip: Oid, cache: TranscriptCach
 	const closed = runs.slice(0, -1);
 	const { keys } = cache.closed;
 	const grown = keys.length <= closed.length && keys.every((key, index) => closed[index]?.key === key);
+	const added = closed.slice(grown ? keys.length : 0);
 	let { state } = grown ? cache.closed : { state: EMPTY };
-	for (const run of closed.slice(grown ? keys.length : 0)) {
-		state = foldEntries(state, await readRun(repo, cache, run));
-		cache.read.clear();
-	}
+	if (added.length > 0) state = await foldRuns(repo, cache, state, added);
 	// The last message may still take in what follows on its side; those before it are as they will stay.
 	state = { ...state, settledMessages: Math.max(0, state.messages.length - 1) };
 	if (!grown) cache.prefix = undefined;
 	cache.closed = { keys: closed.map((run) => run.key), state };
 	const open = runs.at(-1);
-	return open === undefined ? state : foldEntries(state, await readRun(repo, cache, open));
+	return open === undefined ? state : foldEntries(state, await readRun(repo, cache.read, open));
 };
 
 /** The state of the newest entries alone, from the last assistant entry on or earlier: enough to see what is open. */
 export const readTranscriptTail = async (repo: Repo, tip: Oid): Promise<TranscriptState> => {
-	const runs = await listRuns(repo, tip);
-	const entries = runs.flatMap((run) => run.entries);
-	const from = entries.findLastIndex((entry) => entry.side === "assistant");
-	const run = { key: "", entries: from === -1 ? entries : entries.slice(from) };
-	return foldEntries(EMPTY, await readRun(repo, createTranscriptCache(), run));
+	const entries = await listSince(repo, tip, "assistant");
+	return foldEntries(EMPTY, await readRun(repo, new Map(), { entries }));
 };

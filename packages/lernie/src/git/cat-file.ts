@@ -6,24 +6,54 @@ import type { Oid, RawObject } from "./types.ts";
 /** Reads objects through one kept-alive git. `undefined` is an object that is not there. */
 export interface ObjectReader {
 	contents(oid: Oid): Promise<RawObject | undefined>;
+	/** Many at once, in the order asked for: costs git and this process less than one by one. */
+	contentsOf(oids: readonly Oid[]): Promise<readonly (RawObject | undefined)[]>;
 	info(oid: Oid): Promise<{ readonly type: string; readonly size: number } | undefined>;
 	close(): Promise<void>;
+}
+
+/** What was asked for at once, and is answered at once. */
+interface Question {
+	readonly replies: Reply[];
+	open: number;
+	resolve(replies: readonly Reply[]): void;
+	reject(error: LernieError): void;
 }
 
 interface Request {
 	readonly command: "contents" | "info";
 	readonly oid: Oid;
+	readonly question: Question;
+	readonly at: number;
 	tries: number;
-	resolve(reply: Reply): void;
-	reject(error: LernieError): void;
 }
+
+const answer = ({ question, at }: Request, reply: Reply): void => {
+	question.replies[at] = reply;
+	question.open -= 1;
+	if (question.open === 0) question.resolve(question.replies);
+};
 
 // A request that two children died of is at fault itself (a damaged object); those behind it are asked again.
 const TRIES = 2;
+// git answers up to here before it reads on, so that it and this process work at the same time.
+const BURST = 64;
+
+/** Requests as git reads them; it answers nothing before a `flush`. */
+const encode = (requests: readonly Request[]): string =>
+	requests
+		.map(({ command, oid }, at) => `${command} ${oid}\n${(at + 1) % BURST === 0 ? "flush\n" : ""}`)
+		.concat(requests.length % BURST === 0 ? "" : "flush\n")
+		.join("");
+
+const rawOf = (reply: Reply): RawObject | undefined =>
+	reply === undefined ? undefined : { type: reply.type, body: reply.body };
 
 /** The child is started by the first request and again after it died; it never keeps this process alive while idle. */
 export const createObjectReader = (gitDir: string): ObjectReader => {
 	const queue: Request[] = [];
+	// The end of the queue that git was not told of yet: what one turn asks for goes out in one write.
+	let unsent: Request[] = [];
 	let child: GitChild | undefined;
 	let closed = false;
 
@@ -32,11 +62,16 @@ export const createObjectReader = (gitDir: string): ObjectReader => {
 		if (request !== undefined) act(request);
 		if (queue.length === 0 && child !== undefined) holdProcess(child, false);
 	};
-	const send = (to: GitChild, request: Request): void => {
-		to.stdin.write(`${request.command} ${request.oid}\n`);
+	const sendLater = (request: Request): void => {
+		if (unsent.push(request) > 1) return;
+		queueMicrotask(() => {
+			const requests = unsent;
+			unsent = [];
+			if (requests.length > 0) child?.stdin.write(encode(requests));
+		});
 	};
 	const failAll = (error: LernieError): void => {
-		for (const request of queue.splice(0)) request.reject(error);
+		for (const { question } of queue.splice(0)) question.reject(error);
 	};
 	const died = (errors: string): void => {
 		child = undefined;
@@ -44,18 +79,18 @@ export const createObjectReader = (gitDir: string): ObjectReader => {
 		if (head === undefined) return;
 		head.tries += 1;
 		if (head.tries >= TRIES) {
-			settle(({ oid, reject }) =>
-				reject(new LernieError("GIT", `object ${oid} cannot be read: ${errors || "git ended"}`, { oid })),
+			settle(({ oid, question }) =>
+				question.reject(new LernieError("GIT", `object ${oid} cannot be read: ${errors || "git ended"}`, { oid })),
 			);
 		}
 		if (queue.length > 0) child = start();
 	};
 	const start = (): GitChild => {
-		const started = spawnGit({ gitDir, command: ["cat-file", "--batch-command"] });
+		const started = spawnGit({ gitDir, command: ["cat-file", "--batch-command", "--buffer"] });
 		const errors = collectErrors(started);
 		const parse = createReplyParser({
 			wantsBody: () => queue[0]?.command === "contents",
-			reply: (reply) => settle((request) => request.resolve(reply)),
+			reply: (reply) => settle((request) => answer(request, reply)),
 			// An answer that cannot be understood makes every later one doubtful.
 			confused: () => void started.kill("SIGKILL"),
 		});
@@ -68,32 +103,36 @@ export const createObjectReader = (gitDir: string): ObjectReader => {
 		started.once("close", () => {
 			if (child === started) died(errors());
 		});
-		for (const request of queue) send(started, request);
+		unsent = [];
+		started.stdin.write(encode(queue));
 		return started;
 	};
-	const ask = (command: Request["command"], oid: Oid): Promise<Reply> =>
+	const enqueue = (request: Request): void => {
+		const idle = queue.length === 0;
+		queue.push(request);
+		if (child === undefined) {
+			child = start();
+			return;
+		}
+		if (idle) holdProcess(child, true);
+		sendLater(request);
+	};
+	const ask = (command: Request["command"], oids: readonly Oid[]): Promise<readonly Reply[]> =>
 		new Promise((resolve, reject) => {
 			if (closed) {
 				reject(new LernieError("GIT", "the repository is closed", { gitDir }));
 				return;
 			}
-			const request: Request = { command, oid, tries: 0, resolve, reject };
-			queue.push(request);
-			if (child === undefined) {
-				child = start();
-				return;
-			}
-			if (queue.length === 1) holdProcess(child, true);
-			send(child, request);
+			const question: Question = { replies: [], open: oids.length, resolve, reject };
+			if (oids.length === 0) resolve([]);
+			for (const [at, oid] of oids.entries()) enqueue({ command, oid, question, at, tries: 0 });
 		});
 
 	return {
-		contents: async (oid) => {
-			const reply = await ask("contents", oid);
-			return reply === undefined ? undefined : { type: reply.type, body: reply.body };
-		},
+		contents: async (oid) => rawOf((await ask("contents", [oid]))[0]),
+		contentsOf: async (oids) => (await ask("contents", oids)).map(rawOf),
 		info: async (oid) => {
-			const reply = await ask("info", oid);
+			const [reply] = await ask("info", [oid]);
 			return reply === undefined ? undefined : { type: reply.type, size: reply.size };
 		},
 		close: async () => {

@@ -11,11 +11,12 @@ export interface ReplySink {
 interface Body {
 	readonly type: string;
 	readonly size: number;
-	readonly parts: Buffer[];
+	readonly bytes: Buffer;
 	have: number;
 }
 
-const HEADER = /^[0-9a-f]{40} ([a-z]+) ([0-9]+)$/;
+const OID_LENGTH = 40;
+const TYPES: ReadonlySet<string> = new Set(["blob", "tree", "commit", "tag"]);
 const EMPTY = Buffer.alloc(0);
 
 /** Cuts a stream of bytes into answers, wherever its chunks end. */
@@ -25,10 +26,11 @@ export const createReplyParser = (sink: ReplySink): ((chunk: Buffer) => void) =>
 	let lost = false;
 
 	const header = (text: string): void => {
-		const [, type, digits] = HEADER.exec(text) ?? [];
-		if (type !== undefined) {
+		const space = text.indexOf(" ", OID_LENGTH + 1);
+		const [type, digits] = [text.slice(OID_LENGTH + 1, space), text.slice(space + 1)];
+		if (text[OID_LENGTH] === " " && TYPES.has(type) && /^[0-9]+$/.test(digits)) {
 			const size = Number(digits);
-			if (sink.wantsBody()) body = { type, size, parts: [], have: 0 };
+			if (sink.wantsBody()) body = { type, size, bytes: Buffer.allocUnsafe(size), have: 0 };
 			else sink.reply({ type, size, body: EMPTY });
 		} else if (text.endsWith(" missing") || text.endsWith(" ambiguous")) {
 			sink.reply(undefined);
@@ -39,14 +41,15 @@ export const createReplyParser = (sink: ReplySink): ((chunk: Buffer) => void) =>
 	};
 	// A body is followed by one line feed.
 	const fill = (into: Body, chunk: Buffer, at: number): number => {
-		const piece = chunk.subarray(at, at + into.size + 1 - into.have);
-		into.parts.push(piece);
-		into.have += piece.length;
-		if (into.have === into.size + 1) {
+		const { type, size, bytes, have } = into;
+		const end = Math.min(chunk.length, at + size + 1 - have);
+		chunk.copy(bytes, have, at, end);
+		into.have += end - at;
+		if (into.have === size + 1) {
 			body = undefined;
-			sink.reply({ type: into.type, size: into.size, body: Buffer.concat(into.parts, into.size) });
+			sink.reply({ type, size, body: bytes });
 		}
-		return at + piece.length;
+		return end;
 	};
 	return (chunk) => {
 		for (let at = 0; at < chunk.length && !lost; ) {

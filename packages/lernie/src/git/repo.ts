@@ -18,12 +18,14 @@ export interface Repo {
 	readonly gitDir: string;
 	read(oid: Oid): Promise<RawObject>;
 	blob(oid: Oid): Promise<Buffer>;
+	/** Many blobs in the order asked for, at the cost of one question; nothing of them is kept in memory. */
+	blobs(oids: readonly Oid[]): Promise<readonly Buffer[]>;
 	tree(oid: Oid): Promise<readonly TreeEntry[]>;
 	commit(oid: Oid): Promise<Commit>;
 	/** The object of a full ref name, loose or packed; undefined when there is no such ref. */
 	resolve(ref: string): Promise<Oid | undefined>;
-	/** Refs whose name begins with `prefix`, sorted. `type` is `missing` for a ref whose object is not there. */
-	list(prefix: string): Promise<readonly { ref: string; oid: Oid; type: string }[]>;
+	/** Refs whose name begins with `prefix`, sorted; also those whose object is not there. */
+	list(prefix: string): Promise<readonly { ref: string; oid: Oid }[]>;
 	/** The entry at a slash-separated path of a commit's tree. */
 	find(commit: Oid, path: string): Promise<TreeEntry | undefined>;
 	batch(): ObjectBatch;
@@ -46,6 +48,9 @@ const KNOWN_OBJECTS = 65_536;
 const SMALL_BLOB_BYTES = 8 * 1024;
 const BLOB_BYTES = 1024 * 1024;
 
+const missing = (oid: Oid): LernieError =>
+	new LernieError("GIT_OBJECT_MISSING", `object ${oid} is not in the record`, { oid });
+
 const wrongType = (oid: Oid, type: string, wanted: string): LernieError =>
 	new LernieError("GIT", `object ${oid} is a ${type}, not a ${wanted}`, { oid, type });
 
@@ -63,7 +68,7 @@ export const openRepo = (gitDir: string): Repo => {
 
 	const read = async (oid: Oid): Promise<RawObject> => {
 		const found = isOid(oid) ? await reader.contents(oid) : undefined;
-		if (found === undefined) throw new LernieError("GIT_OBJECT_MISSING", `object ${oid} is not in the record`, { oid });
+		if (found === undefined) throw missing(oid);
 		known.set(oid, true);
 		return found;
 	};
@@ -92,6 +97,15 @@ export const openRepo = (gitDir: string): Repo => {
 		const body = await readAs(oid, "blob");
 		if (body.length <= SMALL_BLOB_BYTES) blobs.set(oid, body);
 		return body;
+	};
+	const many = async (oids: readonly Oid[]): Promise<readonly Buffer[]> => {
+		const found = await reader.contentsOf(oids);
+		return oids.map((oid, at) => {
+			const object = found[at];
+			if (object === undefined) throw missing(oid);
+			if (object.type !== "blob") throw wrongType(oid, object.type, "blob");
+			return object.body;
+		});
 	};
 	const find = async (from: Oid, path: string): Promise<TreeEntry | undefined> => {
 		let { tree: at } = await commit(from);
@@ -125,14 +139,11 @@ export const openRepo = (gitDir: string): Repo => {
 		gitDir: root,
 		read,
 		blob,
+		blobs: many,
 		tree,
 		commit,
 		resolve: async (ref) => resolveRef(ref),
-		list: async (prefix) => {
-			const refs = await listRefs(root, prefix);
-			const types = await Promise.all(refs.map(({ oid }) => reader.info(oid)));
-			return refs.map((entry, at) => ({ ...entry, type: types[at]?.type ?? "missing" }));
-		},
+		list: (prefix) => listRefs(root, prefix),
 		find,
 		batch: () => createBatch(store),
 		transact: (ops) => writer.transact(ops),

@@ -41,7 +41,7 @@ const one = (needle: string, found: readonly AgentRef[], what: string): string |
 export const findAgent = async (repo: Repo, needle: string): Promise<string> => {
 	if (needle === "" || needle === "." || needle === ".." || /[/\\\0]/.test(needle))
 		throw new LernieError("ADDRESS", `agent ${JSON.stringify(needle)}: not an id or a name. ${HOW}`, { agent: needle });
-	// Most addresses come from a program and are whole ids: no list of everybody is needed for one.
+	// Whoever gives a whole id does not wait for a list of all of them.
 	if (isAgentId(needle) && (await repo.resolve(agentRef(needle))) !== undefined) return needle;
 	const agents = await listAgents(repo);
 	if (agents.some(({ id }) => id === needle)) return needle;

@@ -61,21 +61,46 @@ export interface EntryRun {
 	readonly entries: readonly EntryRef[];
 }
 
-/** The transcript at a commit, in order, run by run (D23). */
-export const listRuns = async (repo: Repo, tip: Oid): Promise<readonly EntryRun[]> => {
+interface MessagesTree {
+	readonly flat: readonly EntryRef[];
+	/** The directories of the blocks, oldest first. */
+	readonly blocks: readonly TreeEntry[];
+}
+
+const blockNumber = ({ name }: TreeEntry): number => Number(name.toString("latin1"));
+
+const readMessagesTree = async (repo: Repo, tip: Oid): Promise<MessagesTree> => {
 	const messages = await repo.find(tip, "messages");
-	if (messages === undefined) return [];
+	if (messages === undefined) return { flat: [], blocks: [] };
 	const tree = await repo.tree(messages.oid);
-	const flat = entriesOf(tree);
 	const blocks = tree
 		.filter((entry) => entry.mode === "40000" && /^\d+$/.test(entry.name.toString("latin1")))
-		.sort((a, b) => Number(a.name.toString("latin1")) - Number(b.name.toString("latin1")));
+		.sort((a, b) => blockNumber(a) - blockNumber(b));
+	return { flat: entriesOf(tree), blocks };
+};
+
+/** The transcript at a commit, in order, run by run (D23). */
+export const listRuns = async (repo: Repo, tip: Oid): Promise<readonly EntryRun[]> => {
+	const { flat, blocks } = await readMessagesTree(repo, tip);
 	const runs = await Promise.all(
 		blocks.map(async (block) => ({ key: block.oid, entries: entriesOf(await repo.tree(block.oid)) })),
 	);
 	return [{ key: flat.map((entry) => entry.oid).join(), entries: flat }, ...runs].filter(
 		(run) => run.entries.length > 0,
 	);
+};
+
+/** The newest entries: the last one of a side and what follows it, or all where there is none. Reads the end, not the whole. */
+export const listSince = async (repo: Repo, tip: Oid, side: Side): Promise<readonly EntryRef[]> => {
+	const { flat, blocks } = await readMessagesTree(repo, tip);
+	let entries: readonly EntryRef[] = [];
+	const found = (): number => entries.findLastIndex((entry) => entry.side === side);
+	for (const block of blocks.toReversed()) {
+		entries = [...entriesOf(await repo.tree(block.oid)), ...entries];
+		if (found() !== -1) return entries.slice(found());
+	}
+	entries = [...flat, ...entries];
+	return entries.slice(Math.max(found(), 0));
 };
 
 export const listEntries = async (repo: Repo, tip: Oid): Promise<readonly EntryRef[]> =>
@@ -85,13 +110,17 @@ export const listEntries = async (repo: Repo, tip: Oid): Promise<readonly EntryR
 export const readMessage = async (repo: Repo, ref: EntryRef): Promise<string> =>
 	(await repo.blob(ref.oid)).toString("utf8");
 
-/** A `.json` entry. Throws `TRANSCRIPT` naming the file where it is none. */
-export const readBlocks = async (repo: Repo, ref: EntryRef): Promise<Entry> => {
+/** The blocks in the bytes of a `.json` entry. Throws `TRANSCRIPT` naming the file where it is none. */
+export const parseBlocks = (ref: EntryRef, bytes: Buffer): Entry => {
 	const label = `messages/${entryNumber(ref.number)}-${ref.origin}.json`;
-	const text = strictUtf8(await repo.blob(ref.oid));
+	const text = strictUtf8(bytes);
 	if (text === undefined) throw new LernieError("TRANSCRIPT", `${label} is not UTF-8`, { file: label });
 	return readEntry(text, label);
 };
+
+/** A `.json` entry. Throws `TRANSCRIPT` naming the file where it is none. */
+export const readBlocks = async (repo: Repo, ref: EntryRef): Promise<Entry> =>
+	parseBlocks(ref, await repo.blob(ref.oid));
 
 const replaceEntry = (tree: readonly TreeEntry[], entry: TreeEntry): readonly TreeEntry[] => [
 	...tree.filter((other) => !other.name.equals(entry.name)),
