@@ -10,6 +10,7 @@ import {
 	messageOf,
 } from "@lernie/contract";
 import { removeStaleLocks } from "../git/locks.ts";
+import { packLoose } from "../git/pack.ts";
 import { createSnapshotCache } from "../git/snapshot.ts";
 import { makeDirectory } from "../workspace/durable.ts";
 import { timestamp } from "../workspace/effects.ts";
@@ -191,6 +192,15 @@ const driveOnce = async (context: DriveContext, options: DriveOptions, lease: Le
 	}
 };
 
+/** Keeps the record quick to read, once nobody waits for this drive; that it could not be done is no fault of the drive. */
+const tidy = async ({ repo, emit }: DriveContext): Promise<void> => {
+	try {
+		await packLoose(repo.gitDir);
+	} catch (thrown) {
+		emit({ type: "notice", code: "NOT_PACKED", message: faultOf(thrown).message });
+	}
+};
+
 /**
  * Drives an agent until it rests: the one loop behind `run` and `advance` (D7). Answers at once where another process
  * drives it. Throws the `LernieError` that ended the drive; the record is then as the last commit left it.
@@ -224,5 +234,6 @@ export const drive = async (context: DriveContext, options: DriveOptions): Promi
 		context.stop.removeEventListener("abort", onStop);
 		await closeControls(kept.governing);
 	}
+	await tidy(context);
 	return end;
 };
