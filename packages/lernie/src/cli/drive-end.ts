@@ -1,4 +1,4 @@
-import { DIGEST_SHOWN, EXIT, type ExitCode, exitCodeOf, LernieError, type RunEvent } from "@lernie/contract";
+import { EXIT, type ExitCode, exitCodeOf, LernieError, type RunEvent } from "@lernie/contract";
 import { shellQuoted } from "../control/ask.ts";
 import type { DriveEnd, DriveOptions } from "../drive/drive.ts";
 import type { DriveContext } from "../drive/session.ts";
@@ -57,5 +57,3 @@ export const driveAndReport = async (
 		throw thrown;
 	}
 };
-
-export const shortDigest = (digest: string): string => digest.slice(0, DIGEST_SHOWN);

@@ -1,3 +1,5 @@
+import { DIGEST_SHOWN } from "@lernie/contract";
+
 /** Characters that could hide or rewrite what a person reads: controls, invisible and direction-changing ones. */
 const HIDING = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Co}\p{Cs}]/gu;
 
@@ -30,3 +32,6 @@ export const table = (rows: readonly (readonly string[])[]): string => {
 		)
 		.join("\n");
 };
+
+/** As much of a digest as people are shown. */
+export const shortDigest = (digest: string): string => digest.slice(0, DIGEST_SHOWN);
