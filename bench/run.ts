@@ -1,6 +1,9 @@
 import { fileURLToPath } from "node:url";
 import { measureConsults } from "./consult.ts";
+import { measureFlood } from "./flood.ts";
+import { measureHeld } from "./held.ts";
 import { spawnMs, yardsticks } from "./measure.ts";
+import { measureResume } from "./resume.ts";
 import { measureExternal, measureSteps } from "./steps.ts";
 
 /** `npm run bench`: the budgets of DESIGN §10 that this build can be held to, as multiples of bare acts in the same run. */
@@ -37,3 +40,15 @@ if (first !== undefined && last !== undefined && first !== last)
 	say(
 		`growth from ${first.entries} to ${last.entries} entries: ${times(last.medianMs, first.medianMs)} (budget 1.2 x)`,
 	);
+
+const resume = await measureResume(10_000);
+say(
+	`resume of 10,000 entries to the first request: ${resume.ms.toFixed(0)} ms (budget 300) = ${times(resume.ms, bare.nodeMs)} node -e 0, ` +
+		`${times(resume.processorMs, bare.nodeProcessorMs)} its processor time; ${resume.peakMiB.toFixed(0)} MiB (150)`,
+);
+const held = await measureHeld(1000);
+say(
+	`1,000 held agents: ${held.processes} processes (budget 0); lernie held ${held.textMs.toFixed(0)} ms, with --json ${held.jsonMs.toFixed(0)} ms (500) = ` +
+		`${times(held.textMs, bare.nodeMs)} and ${times(held.jsonMs, bare.nodeMs)} node -e 0, ${times(held.processorMs, bare.nodeProcessorMs)} its processor time`,
+);
+say(`driver under a flood of 2 GiB: ${(await measureFlood(2 ** 31)).toFixed(0)} MiB (budget 150)`);
