@@ -234,6 +234,6 @@ export const drive = async (context: DriveContext, options: DriveOptions): Promi
 		context.stop.removeEventListener("abort", onStop);
 		await closeControls(kept.governing);
 	}
-	await tidy(context);
+	if (!context.stop.aborted) await tidy(context);
 	return end;
 };

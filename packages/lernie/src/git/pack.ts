@@ -45,7 +45,7 @@ export const packLoose = async (gitDir: string, many = MANY): Promise<boolean> =
 	const lock = openSync(join(objects, "pack"), "r");
 	try {
 		// Again, because another may have packed while this one waited for its turn.
-		if (!(await tryLock(lock)) || estimateLoose(objects) < many) return false;
+		if (!(await tryLock(lock, 0)) || estimateLoose(objects) < many) return false;
 		const { code, stderr } = await runGit({ gitDir, command: ["repack", "-d", "-q"], settings: SETTINGS });
 		if (code !== 0) throw new LernieError("GIT", `the record could not be packed: ${stderr}`, { gitDir });
 		return true;
