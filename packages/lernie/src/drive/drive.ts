@@ -12,7 +12,6 @@ import {
 import { removeStaleLocks } from "../git/locks.ts";
 import { packLoose } from "../git/pack.ts";
 import { createSnapshotCache } from "../git/snapshot.ts";
-import { makeDirectory } from "../workspace/durable.ts";
 import { timestamp } from "../workspace/effects.ts";
 import { type Deposit, listDeposits } from "../workspace/inbox.ts";
 import { inboxDirectory } from "../workspace/layout.ts";
@@ -21,7 +20,7 @@ import { appendDriverRecord } from "../workspace/steps.ts";
 import { closeControls } from "./governing.ts";
 import { type HopOutcome, hop } from "./hop.ts";
 import { wake } from "./launch.ts";
-import { isOwner, readOwner, takeOwnership } from "./owner.ts";
+import { isOwner, takeOwnership } from "./owner.ts";
 import { endBackground, endLeft } from "./recover.ts";
 import type { DriveContext, Session } from "./session.ts";
 import { createTranscriptCache } from "./transcript-state.ts";
@@ -30,8 +29,8 @@ export interface DriveOptions {
 	readonly agent: string;
 	/** Exactly one hop, then release (D7). */
 	readonly oneHop: boolean;
-	/** A lease the caller took already, as founding does; it is released here. */
-	readonly lease?: Lease;
+	/** Taken by the caller; it is released here. */
+	readonly lease: Lease;
 }
 
 export interface DriveEnd {
@@ -85,22 +84,6 @@ const endOf = (outcome: HopOutcome): DriveEnd => {
 			return { state: "held", exit: outcome.by === "hold" ? EXIT.held : EXIT.controlFault, message: outcome.reason };
 		default:
 			return outcome satisfies never;
-	}
-};
-
-const BUSY_TRIES = 25;
-const BUSY_PAUSE_MS = 20;
-
-/**
- * The lease of an agent, or undefined where another process drives it. Who only looks whether somebody does holds it for a
- * moment too, and a drive must not give way to that; a driver has written itself in as the owner.
- */
-const takeLease = async ({ layout, repo, effects }: DriveContext, agent: string): Promise<Lease | undefined> => {
-	const inbox = inboxDirectory(layout, agent);
-	for (let tries = 1; ; tries += 1) {
-		const lease = await acquireLease(inbox);
-		if (lease !== undefined || tries === BUSY_TRIES || (await readOwner(repo, agent))?.alive) return lease;
-		await effects.sleep(BUSY_PAUSE_MS);
 	}
 };
 
@@ -202,12 +185,10 @@ const tidy = async ({ repo, emit }: DriveContext): Promise<void> => {
 };
 
 /**
- * Drives an agent until it rests: the one loop behind `run` and `advance` (D7). Answers at once where another process
- * drives it. Throws the `LernieError` that ended the drive; the record is then as the last commit left it.
+ * Drives an agent until it rests: the one loop behind `run` and `advance` (D7). Throws the `LernieError` that ended the drive; the record is then as the last commit left it.
  */
 export const drive = async (context: DriveContext, options: DriveOptions): Promise<DriveEnd> => {
 	const inbox = inboxDirectory(context.layout, options.agent);
-	makeDirectory(inbox);
 	const kept: Kept = {
 		startedAt: context.effects.now().getTime(),
 		snapshots: createSnapshotCache(),
@@ -222,18 +203,14 @@ export const drive = async (context: DriveContext, options: DriveOptions): Promi
 	};
 	if (context.stop.aborted) onStop();
 	else context.stop.addEventListener("abort", onStop, { once: true });
-	let lease = options.lease ?? (await takeLease(context, options.agent));
-	let end: DriveEnd = { state: "running", exit: EXIT.done, message: undefined };
+	let turn: Turn;
 	try {
-		while (lease !== undefined) {
-			const turn = await driveOnce(context, options, lease, kept);
-			end = turn.end;
-			lease = turn.next;
-		}
+		turn = await driveOnce(context, options, options.lease, kept);
+		while (turn.next !== undefined) turn = await driveOnce(context, options, turn.next, kept);
 	} finally {
 		context.stop.removeEventListener("abort", onStop);
 		await closeControls(kept.governing);
 	}
 	if (!context.stop.aborted) await tidy(context);
-	return end;
+	return turn.end;
 };
