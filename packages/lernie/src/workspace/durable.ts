@@ -1,4 +1,4 @@
-import { closeSync, fsyncSync, linkSync, mkdirSync, openSync, unlinkSync, writeSync } from "node:fs";
+import { closeSync, fsyncSync, linkSync, mkdirSync, openSync, rmSync, unlinkSync, writeSync } from "node:fs";
 import { open } from "node:fs/promises";
 import { dirname } from "node:path";
 import { syncDirectory } from "../git/sync.ts";
@@ -13,14 +13,18 @@ export const makeDirectory = (path: string): void => {
 	}
 };
 
+/** Writes the file whole, or leaves none: what a full disk cut off would lie there for ever. */
 const writeTemporary = (path: string, body: string | Uint8Array, synced: boolean): void => {
 	const fd = openSync(path, "w", 0o644);
+	let whole = false;
 	try {
 		const bytes = typeof body === "string" ? Buffer.from(body) : body;
 		for (let at = 0; at < bytes.byteLength; ) at += writeSync(fd, bytes, at);
 		if (synced) fsyncSync(fd);
+		whole = true;
 	} finally {
 		closeSync(fd);
+		if (!whole) rmSync(path, { force: true });
 	}
 };
 
