@@ -31,12 +31,16 @@ interface Step {
 
 const stepsOf = (ws: Workspace, agent: string): readonly Step[] => {
 	const directory = join(ws.dir, "steps", agent);
-	return readdirSync(directory)
-		.filter((name) => /^\d+$/.test(name))
-		.map((name) => {
-			const meta = JSON.parse(readFileSync(join(directory, name, "meta.json"), "utf8")) as { commit: string };
-			return { name, commit: meta.commit };
-		});
+	return (
+		readdirSync(directory)
+			.filter((name) => /^\d+$/.test(name))
+			// One that could not be opened on a full disk: no call was made.
+			.filter((name) => ["meta.json", "request.json"].some((file) => existsSync(join(directory, name, file))))
+			.map((name) => {
+				const meta = JSON.parse(readFileSync(join(directory, name, "meta.json"), "utf8")) as { commit: string };
+				return { name, commit: meta.commit };
+			})
+	);
 };
 
 interface Outcome {
@@ -90,6 +94,10 @@ const checkOutcome = (story: Story, agent: string, lines: readonly Line[], outco
 	switch (verdict) {
 		case "pass":
 			expect(recorded, what).toBe(true);
+			if (text.includes("could not be started: ENOSPC")) {
+				expect(acts ?? 0, what).toBe(0);
+				break;
+			}
 			// A shell that was killed is an answer of its own; how far it came nobody knows.
 			if (call.name === "bash" && text.startsWith("Exit code: 137\n")) break;
 			expect(acts ?? 1, what).toBe(1);

@@ -1,13 +1,11 @@
-import { readFileSync } from "node:fs";
 import { until } from "./place.ts";
+import { isStopped } from "./processes.ts";
 import type { Workspace } from "./workspace.ts";
 
 /** Makes a crash point stop its process instead of killing it, so that another can take its agent over meanwhile. */
 const STOP = `const kill = process.kill;
 process.kill = (pid, signal) => kill.call(process, pid, signal === "SIGKILL" && pid === process.pid ? "SIGSTOP" : signal);
 `;
-
-const stopped = (pid: number): boolean => /^State:\s+T/m.test(readFileSync(`/proc/${pid}/status`, "utf8"));
 
 export interface Paused {
 	readonly pid: number;
@@ -23,7 +21,7 @@ export const pauseAt = async (ws: Workspace, site: string, args: readonly string
 	const started = ws.start(["-w", ws.dir, ...args], { env });
 	const { pid } = started.process;
 	if (pid === undefined) throw new Error("it did not start");
-	await until(`it stops at ${site}`, () => stopped(pid));
+	await until(`it stops at ${site}`, () => isStopped(pid));
 	return {
 		pid,
 		signal: (signal) => void process.kill(pid, signal),

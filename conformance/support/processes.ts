@@ -64,3 +64,6 @@ export const familyOf = (place: Place, name = "family"): readonly number[] =>
 /** Shell text that prints those of some numbers, given as a shell word, behind which a process runs. */
 export const printLiving = (pids: string): string =>
 	`for pid in ${pids}; do case "$(cut -d' ' -f3 /proc/$pid/stat 2> /dev/null)" in ''|Z|X) ;; *) echo $pid;; esac; done; true`;
+
+/** Whether a process stands still by SIGSTOP. */
+export const isStopped = (pid: number): boolean => /^State:\s+T/m.test(readFileSync(`/proc/${pid}/status`, "utf8"));
