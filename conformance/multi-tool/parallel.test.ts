@@ -105,13 +105,13 @@ verifies("tools-182", "an entry that ends last keeps its place", async () => {
 verifies("multi-tool-eight", "eight entries run at a time, never more, and all run once", async () => {
 	const place = createPlace();
 	const [inside, full] = [place.path("inside"), place.path("full")];
-	// Each counts those that are there with it; the first ones wait until eight are.
+	// Each counts those that are there with it; the first ones wait until eight are, and then leave a ninth time to come.
 	const body = `
 mkdir -p ${inside}; : > ${inside}/$$
 count=$(ls ${inside} | wc -l); echo "$count" >> ${place.path("counts.log")}
 if [ "$count" -eq 8 ]; then : > ${full}; fi
 ${meet(full)}
-rm ${inside}/$$`;
+sleep 0.2; rm ${inside}/$$`;
 	const entries = Array.from({ length: 20 }, (_, n): Invocation => ({ name: "alpha", input: { n } }));
 	const ws = await createBatchWorkspace([batch(entries, parallel)], {
 		place,

@@ -1,4 +1,4 @@
-import { existsSync, rmSync } from "node:fs";
+import { rmSync } from "node:fs";
 import { PASS, shellControl } from "./controls.ts";
 import { createPlace, type Place } from "./place.ts";
 import type { Call } from "./scenario.ts";
@@ -108,7 +108,7 @@ export const verdictsOf = (
 	step = "001",
 ): readonly { readonly id: string; readonly digest: string; readonly verdict: string; readonly program: string }[] => {
 	const path = `ws/steps/${agent}/${step}/verdicts.jsonl`;
-	if (!existsSync(ws.path(path))) return [];
+	if (!ws.exists(path)) return [];
 	return ws
 		.read(path)
 		.trimEnd()
