@@ -89,9 +89,9 @@ export const ticks = (place: Place): readonly string[] =>
  * A control that passes every call but those of one id. Asked about that one it says in `control.ready` that it was, and
  * waits for ever; what it does at SIGTERM is shell text, and without one it dies of it.
  */
-export const waitingControl = (place: Place, id: string, onTerm?: string): string => {
+export const waitingControl = (place: Place, id: string, onTerm?: string, mode: Mode = "once"): string => {
 	const ready = `: > ${place.path("control.ready")}`;
 	const wait =
 		onTerm === undefined ? `${ready}; exec sleep 600` : `trap '${onTerm}' TERM; ${ready}; while :; do sleep 0.05; done`;
-	return shellControl(place, `case "$request" in *'"id":"${id}"'*) ${wait};; esac\nprintf '%s' '${PASS}'`);
+	return shellControl(place, `case "$request" in *'"id":"${id}"'*) ${wait};; esac\nsay '${PASS}'`, "control", mode);
 };

@@ -5,7 +5,7 @@ import { type Place, type Ran, type Started, until, type Variables } from "./pla
 import { ofCalls } from "./processes.ts";
 import { jsonLines } from "./scenario.ts";
 import { faultsOf, type Line, openAt, transcriptOf } from "./transcript.ts";
-import { leaseFree, stateOf } from "./window.ts";
+import { CALLS, leaseFree, stateOf, steps } from "./window.ts";
 import type { Workspace } from "./workspace.ts";
 
 /** Every signal that is the stop (CONTRACTS §1). */
@@ -117,3 +117,17 @@ export const responseLines = (ws: Workspace, agent: string, step: string): reado
 		.split("\n");
 
 export const END_LINE = '{"type":"end"}';
+
+/**
+ * What a stop makes of a message with the calls of `CALLS`: the first `kept` have their own results, the next one, which was
+ * under way or about to start, and those after it are answered as stopped, and no further model call was made.
+ */
+export const expectRest = (ws: Workspace, agent: string, kept: number, current: "started" | "not started"): void => {
+	const results = resultsOf(transcriptOf(ws, agent));
+	expect(results.map(({ id }) => id)).toEqual(CALLS.map(({ id }) => id));
+	for (const [at, result] of results.entries()) {
+		if (at < kept) expect(result).toMatchObject({ isError: false, text: "Exit code: 0\n" });
+		else expectSettled(result, at === kept ? current : "not started");
+	}
+	expect(steps(ws, agent), "model calls").toBe(1);
+};
