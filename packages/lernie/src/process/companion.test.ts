@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { ProcessRecord } from "@lernie/contract";
@@ -48,6 +48,12 @@ const shown = (reply: Reply): unknown => ("bytes" in reply ? { ...reply, bytes: 
 
 /** What came together with the answer `one`. The shell's own printf writes line by line. */
 const behind = (bytes: string) => ({ kind: "unasked", line: Buffer.from("one"), bytes });
+
+/** Waits without giving a turn to events, so that nobody can have been told of what happens meanwhile. */
+const whileNothingIsHeard = (probe: () => boolean): void => {
+	const until = performance.now() + 10_000;
+	while (!probe()) if (performance.now() > until) throw new Error("it did not happen");
+};
 
 const ECHO = 'while IFS= read -r line; do echo "got $line"; done';
 
@@ -107,7 +113,7 @@ describe("no answer", () => {
 
 	test("a line that was there before anything was asked", async () => {
 		const companion = await start("echo early; touch said; read a; echo late", { cwd: scratch });
-		await eventually(() => existsSync(join(scratch, "said")));
+		whileNothingIsHeard(() => existsSync(join(scratch, "said")));
 		expect(shown(await ask(companion, "a"))).toEqual({ kind: "unasked", bytes: "early\n" });
 	});
 
@@ -116,9 +122,15 @@ describe("no answer", () => {
 		const script = `read a; echo one; while [ ! -e ${more} ]; do sleep 0.01; done; echo two; echo x > ${more}.said; read a; echo three`;
 		const companion = await start(script);
 		expect(shown(await ask(companion, "a"))).toEqual({ kind: "line", bytes: "one" });
-		await start(`touch ${more}`);
-		await eventually(() => existsSync(`${more}.said`));
+		writeFileSync(more, "");
+		whileNothingIsHeard(() => existsSync(`${more}.said`));
 		expect(shown(await ask(companion, "b"))).toEqual({ kind: "unasked", bytes: "two\n" });
+	});
+
+	test("a line that is heard while nothing is asked ends it at once", async () => {
+		const companion = await start("echo early; exec sleep 60");
+		await eventually(() => companion.unasked()?.toString() === "early\n");
+		await eventually(() => companion.ended() !== undefined);
 	});
 
 	test("in time", async () => {
@@ -154,6 +166,7 @@ describe("its life", () => {
 	test("what was answered before an exit counts, and the next line finds it gone", async () => {
 		const companion = await start("read a; echo one; exit 1");
 		expect(shown(await ask(companion, "a"))).toEqual({ kind: "line", bytes: "one" });
+		await eventually(() => companion.ended() !== undefined);
 		expect(await ask(companion, "b")).toEqual({ kind: "gone" });
 	});
 
@@ -162,9 +175,7 @@ describe("its life", () => {
 		const reply = await ask(companion, "a");
 		const pid = Number("bytes" in reply ? reply.bytes : 0);
 		process.kill(pid, "SIGKILL");
-		// Nothing is awaited here, so that no event of the death can have come.
-		const until = performance.now() + 10_000;
-		while (alive(pid)) if (performance.now() > until) throw new Error("it lives");
+		whileNothingIsHeard(() => !alive(pid));
 		expect(await ask(companion, "b")).toEqual({ kind: "gone" });
 	});
 

@@ -4,6 +4,7 @@ import { Socket } from "node:net";
 import { LernieError, type ProcessRecord } from "@lernie/contract";
 import { endGroup, terminateGroup } from "./group.ts";
 import { isDead, processIdentity, readStat } from "./identity.ts";
+import { createLineBuffer, type LineReading } from "./line-buffer.ts";
 import { openPipe, type Pipe, readAvailable, readPipe } from "./pipe.ts";
 import { createTail } from "./sink.ts";
 import { type ChildCommand, type ChildExit, childExit, startChild } from "./start.ts";
@@ -19,10 +20,7 @@ export interface CompanionOptions extends ChildCommand {
 
 /** What comes of a line: the line that answers it, or why there is none and never will be. */
 export type Reply =
-	| { readonly kind: "line"; readonly bytes: Buffer }
-	/** It wrote `bytes` when nothing was asked: before this line was sent, or behind `line`, which would have been its answer. */
-	| { readonly kind: "unasked"; readonly line?: Buffer; readonly bytes: Buffer }
-	| { readonly kind: "too-long"; readonly bytes: Buffer }
+	| LineReading
 	/** It closed its stdout and lives on. */
 	| { readonly kind: "closed" }
 	| ChildExit
@@ -66,7 +64,6 @@ const CLOSE_MS = { term: 2000, kill: 5000 };
 const EXIT_AFTER_EOF_MS = 1000;
 /** From the death of a child to Node's event, where the child was not seen to end. */
 const REAP_MS = 500;
-const NEWLINE = 0x0a;
 
 const within = async (ms: number, event: Promise<void>): Promise<void> => {
 	let timer: NodeJS.Timeout | undefined;
@@ -93,9 +90,7 @@ const accompany = async (
 	const group = processIdentity(pid);
 	const exit = Promise.withResolvers<void>();
 	const tail = createTail({ maxBytes: options.stderrBytes });
-	// The longest answer, its newline, and one byte that must not be there.
-	const held = Buffer.allocUnsafeSlow(options.lineBytes + 2);
-	let used = 0;
+	const lines = createLineBuffer(options.lineBytes);
 	let answered = 0;
 	let waiting: ((reply: Reply) => void) | undefined;
 	let last: Reply | undefined;
@@ -105,11 +100,8 @@ const accompany = async (
 	let forget = (): void => undefined;
 	let timers: NodeJS.Timeout[] = [];
 
-	const take = (chunk: Buffer): void => {
-		used += chunk.copy(held, used);
-	};
 	const drain = (): void => {
-		readAvailable(stdout, pipes.stdout.read, take);
+		readAvailable(stdout, pipes.stdout.read, lines.take);
 		readAvailable(stderr, pipes.stderr.read, tail.write);
 	};
 	const settle = (reply: Reply): void => {
@@ -120,32 +112,17 @@ const accompany = async (
 		if (reply.kind === "line") answered += 1;
 		else {
 			last ??= reply;
-			void kill(GRACE_MS);
+			endSoon();
 		}
 		answer?.(reply);
 	};
-	/** What the bytes so far come to: nothing yet, an answer, or proof that no answer can come of them. */
-	const heard = (): Reply | undefined => {
-		if (used === 0) return undefined;
-		if (waiting === undefined) return { kind: "unasked", bytes: Buffer.from(held.subarray(0, used)) };
-		const end = held.subarray(0, used).indexOf(NEWLINE);
-		if ((end === -1 ? used : end) > options.lineBytes)
-			return { kind: "too-long", bytes: Buffer.from(held.subarray(0, options.lineBytes)) };
-		if (end === -1) return undefined;
-		// What was written together with the answer is seen together with it, however it was cut on the way.
-		drain();
-		const line = Buffer.from(held.subarray(0, end));
-		if (used > end + 1) return { kind: "unasked", line, bytes: Buffer.from(held.subarray(end + 1, used)) };
-		used = 0;
-		return { kind: "line", bytes: line };
-	};
 	const look = (): void => {
-		const reply = last === undefined ? heard() : undefined;
+		const reply = last === undefined ? lines.read(waiting !== undefined, drain) : undefined;
 		if (reply !== undefined) settle(reply);
 	};
 	const stdin = new Socket({ fd: pipes.stdin.write, readable: false, writable: true }).on("error", () => undefined);
 	const stdout = readPipe(pipes.stdout.read, (chunk) => {
-		take(chunk);
+		lines.take(chunk);
 		look();
 	});
 	const stderr = readPipe(pipes.stderr.read, tail.write);
@@ -165,18 +142,22 @@ const accompany = async (
 		ending ??= endBy(graceMs);
 		return ending;
 	};
+	/** Nobody waits here; a fault of it is told to whoever does. */
+	const endSoon = (): void => {
+		kill(GRACE_MS).catch(() => undefined);
+	};
 	child.once("exit", (code, signal) => {
 		exited = childExit(code, signal);
 		exit.resolve();
 		drain();
 		look();
 		if (waiting !== undefined) settle(exited);
-		else void kill(GRACE_MS);
+		else endSoon();
 	});
 	stdout.once("close", () => {
 		closed = true;
 		if (ending !== undefined || exited !== undefined) return;
-		if (waiting === undefined) void kill(GRACE_MS);
+		if (waiting === undefined) endSoon();
 		else timers.push(setTimeout(() => settle({ kind: "closed" }), EXIT_AFTER_EOF_MS));
 	});
 	const isGone = (): boolean => {
