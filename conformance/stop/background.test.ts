@@ -1,8 +1,8 @@
 import { expect } from "vitest";
 import { shellControl, tableControl, tickTool } from "../support/controls.ts";
 import { isReady, startRun, waitingTool } from "../support/driving.ts";
-import { createPlace, type Place, until } from "../support/place.ts";
-import { isAlive, ofCalls, printLiving } from "../support/processes.ts";
+import { createPlace, isAlive, type Place, until } from "../support/place.ts";
+import { ofCalls, printLiving } from "../support/processes.ts";
 import { verifies } from "../support/verifies.ts";
 import { HOLD, quiet, stateOf } from "../support/window.ts";
 import { createWorkspace, type Script, type Workspace, type WorkspaceOptions } from "../support/workspace.ts";

@@ -1,8 +1,8 @@
 import { expect } from "vitest";
 import { ticks, tickTool } from "../support/controls.ts";
 import { expectSettled, expectStopped, isReady, resultsOf, startRun, waitingTool } from "../support/driving.ts";
-import { createPlace, type Place, until } from "../support/place.ts";
-import { familyOf, isAlive, startFamily } from "../support/processes.ts";
+import { createPlace, isAlive, type Place, until } from "../support/place.ts";
+import { familyOf, startFamily } from "../support/processes.ts";
 import { bash, type Call, jsonLines, runCalls, stepFile } from "../support/scenario.ts";
 import { transcriptOf } from "../support/transcript.ts";
 import { verifies } from "../support/verifies.ts";

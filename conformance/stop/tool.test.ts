@@ -9,8 +9,8 @@ import {
 	startRun,
 	waitingTool,
 } from "../support/driving.ts";
-import { createPlace } from "../support/place.ts";
-import { familyOf, isAlive, printLiving, startFamily } from "../support/processes.ts";
+import { createPlace, isAlive } from "../support/place.ts";
+import { familyOf, printLiving, startFamily } from "../support/processes.ts";
 import { stepFile } from "../support/scenario.ts";
 import { transcriptOf } from "../support/transcript.ts";
 import { verifies } from "../support/verifies.ts";

@@ -1,16 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { type Place, processesNaming } from "./place.ts";
 
-/** Whether a process runs; one that has ended and waits for its parent to look does not. */
-export const isAlive = (pid: number): boolean => {
-	try {
-		const stat = readFileSync(`/proc/${pid}/stat`, "latin1");
-		return !["Z", "X"].includes(stat.slice(stat.lastIndexOf(")") + 2)[0] ?? "");
-	} catch {
-		return false; // There is no such process.
-	}
-};
-
 const environmentOf = (pid: number): string => {
 	try {
 		return readFileSync(`/proc/${pid}/environ`, "utf8");

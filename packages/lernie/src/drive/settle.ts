@@ -7,39 +7,45 @@ import type { Session } from "./session.ts";
 import { afterFaultText, neverStartedText, stoppedBeforeText, stoppedText, unknownText } from "./texts.ts";
 import { openCalls, type TranscriptState } from "./transcript-state.ts";
 
+/** What each open call is told, which was not run to its end. */
+interface Answer {
+	readonly verdict: "stopped" | "not-started";
+	readonly text: (call: ToolCall) => string;
+}
+
+const answerAll = async (
+	session: Session,
+	tip: Tip,
+	last: number,
+	calls: readonly ToolCall[],
+	{ verdict, text }: Answer,
+): Promise<void> => {
+	let at = tip;
+	for (const [index, call] of calls.entries()) {
+		session.emit({ type: "verdict", id: call.id, verdict, reason: null, confined: false });
+		at = await commitResult(session, at, last + index + 1, { call, text: text(call), isError: true, verdict });
+	}
+};
+
 /**
  * Answers the calls that a stop left open, in order, so that the next message finds every call paired (`spec/tools.md`
  * §14.1). `started` is the one that was under way, if one was.
  */
-export const settleStopped = async (
+export const settleStopped = (
 	session: Session,
 	tip: Tip,
 	last: number,
 	calls: readonly ToolCall[],
 	started: string | undefined,
-): Promise<void> => {
-	let at = tip;
-	for (const [index, call] of calls.entries()) {
-		const text = call.id === started ? stoppedText(call.name) : stoppedBeforeText(call.name);
-		session.emit({ type: "verdict", id: call.id, verdict: "stopped", reason: null, confined: false });
-		at = await commitResult(session, at, last + index + 1, { call, text, isError: true, verdict: "stopped" });
-	}
-};
+): Promise<void> =>
+	answerAll(session, tip, last, calls, {
+		verdict: "stopped",
+		text: ({ id, name }) => (id === started ? stoppedText(name) : stoppedBeforeText(name)),
+	});
 
 /** Answers the calls behind one about which the control could not answer, none of which has started. */
-export const settleAfterFault = async (
-	session: Session,
-	tip: Tip,
-	last: number,
-	calls: readonly ToolCall[],
-): Promise<void> => {
-	let at = tip;
-	for (const [index, call] of calls.entries()) {
-		const text = afterFaultText(call.name);
-		session.emit({ type: "verdict", id: call.id, verdict: "not-started", reason: null, confined: false });
-		at = await commitResult(session, at, last + index + 1, { call, text, isError: true, verdict: "not-started" });
-	}
-};
+export const settleAfterFault = (session: Session, tip: Tip, last: number, calls: readonly ToolCall[]): Promise<void> =>
+	answerAll(session, tip, last, calls, { verdict: "not-started", text: ({ name }) => afterFaultText(name) });
 
 /**
  * Answers the calls a dead driver left open, so that the agent can go on: never by running them (law 3).
