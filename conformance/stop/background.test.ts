@@ -1,10 +1,10 @@
 import { expect } from "vitest";
 import { shellControl, tableControl, tickTool } from "../support/controls.ts";
-import { isReady, startRun, waitingTool } from "../support/driving.ts";
+import { isReady, startAdvance, startRun, waitingTool } from "../support/driving.ts";
 import { createPlace, isAlive, type Place, until } from "../support/place.ts";
 import { ofCalls, printLiving } from "../support/processes.ts";
 import { verifies } from "../support/verifies.ts";
-import { HOLD, quiet, stateOf } from "../support/window.ts";
+import { HOLD, stateOf } from "../support/window.ts";
 import { createWorkspace, type Script, type Workspace, type WorkspaceOptions } from "../support/workspace.ts";
 
 /**
@@ -135,19 +135,48 @@ verifies(
 	},
 );
 
-verifies("background-hops", "between two hops it lives on, and a drive that rests ends it", async () => {
+/** An agent that is founded and was not driven. */
+const founded = async (ws: Workspace): Promise<string> => {
+	await ws.run("go", { env: { LERNIE_CRASH_AT: "found.directory" } });
+	return ws.git("for-each-ref", "--format=%(refname:lstrip=3)", "refs/heads/agents").trim();
+};
+
+const hop = (ws: Workspace, agent: string) => ws.advance(agent, { flags: ["--hop"] });
+
+verifies("background-hops", "between two hops it lives on, and the hop that comes to rest ends it", async () => {
 	const ws = await create([{ tools: [LEAVE] }, { tools: [PROBE] }, { say: "done" }]);
-	const { agent } = await ws.run("go", { env: { LERNIE_CRASH_AT: "found.directory" } });
-	const founded =
-		agent === "" ? ws.git("for-each-ref", "--format=%(refname:lstrip=3)", "refs/heads/agents").trim() : agent;
-	expect(await ws.advance(founded, { flags: ["--hop"] })).toMatchObject({ code: 0 });
-	expect(left(ws).filter(isAlive)).toHaveLength(2);
-	expect(await ws.advance(founded, { flags: ["--hop"] })).toMatchObject({ code: 0 });
-	expect(ws.results(founded)[1]?.text).toBe(seen(left(ws)));
-	expect(left(ws).filter(isAlive)).toHaveLength(2);
-	expect(await ws.advance(founded)).toMatchObject({ code: 0 });
-	await quiet(ws);
-	expect([await stateOf(ws, founded), left(ws).filter(isAlive)]).toEqual(["done", []]);
+	const agent = await founded(ws);
+	for (const _ of [1, 2]) {
+		expect(await hop(ws, agent)).toMatchObject({ code: 0 });
+		expect(left(ws).filter(isAlive)).toHaveLength(2);
+	}
+	expect(ws.results(agent)[1]?.text).toBe(seen(left(ws)));
+	expect(await hop(ws, agent)).toMatchObject({ code: 0 });
+	expect([await stateOf(ws, agent), left(ws).filter(isAlive)]).toEqual(["done", []]);
+});
+
+verifies("background-hops", "a hop that is held, stopped or fails ends it", async () => {
+	for (const [code, second] of [
+		[10, { name: "ask" }],
+		[11, { name: "slow" }],
+		[1, { name: "dies" }],
+	] as const) {
+		const { place, control } = controlled(HOLD);
+		tickTool(place, "dies", "kill -SEGV $$");
+		const tools = ["bash", "slow", "ask", "dies"];
+		const ws = await create([{ tools: [LEAVE] }, { tools: [second] }], { place, control, tools });
+		waitingTool(ws, "slow");
+		const agent = await founded(ws);
+		expect(await hop(ws, agent)).toMatchObject({ code: 0 });
+		expect(left(ws).filter(isAlive)).toHaveLength(2);
+		const next = startAdvance(ws, agent, { flags: ["--hop"] });
+		if (code === 11) {
+			await isReady(ws, "slow");
+			await next.stop();
+		}
+		expect(await next.ended).toMatchObject({ code });
+		expect(left(ws).filter(isAlive), `exit ${code}`).toEqual([]);
+	}
 });
 
 verifies("background-own", "the end of one agent's drive leaves what another agent started alone", async () => {

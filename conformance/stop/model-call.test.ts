@@ -2,13 +2,15 @@ import { expect } from "vitest";
 import {
 	END_LINE,
 	expectStopped,
+	isReady,
 	lastRecord,
 	responseLines,
 	STOP_SIGNALS,
 	startAdvance,
 	startRun,
 } from "../support/driving.ts";
-import { until } from "../support/place.ts";
+import { answer, begin, createModelled, SENDS, say, sends, shellModel } from "../support/model.ts";
+import { processesNaming, until } from "../support/place.ts";
 import { jsonLines } from "../support/scenario.ts";
 import { verifies } from "../support/verifies.ts";
 import { files, quiet, stateOf, steps } from "../support/window.ts";
@@ -91,6 +93,29 @@ verifies("stop-signals", "a signal right after the agent was announced is handle
 		expect(ws.entries(run.agent).length).toBeLessThanOrEqual(1);
 	}
 });
+
+for (const [how, trap] of [
+	["dies of SIGTERM", ""],
+	["is deaf to it", "trap '' TERM\n"],
+	["ends its answer because of it", `trap 'echo "${END_LINE.replaceAll('"', '\\"')}"; exit 0' TERM\n`],
+] as const)
+	verifies(
+		["core-11", "stop-model-program"],
+		`a program that plays the model and ${how} is ended with its child, and what it says is dropped`,
+		async () => {
+			const body = `sleep 600 & ${trap}${SENDS}\n: > $here/../model.ready\nwhile :; do sleep 0.05; done`;
+			const ws = await createModelled((place) => shellModel(place, body));
+			sends(ws, [[begin, ...say("half of it")], answer("done")]);
+			const run = await startRun(ws, { flags: ["--json"] });
+			await isReady(ws, "model");
+			await until("its text is shown", () => run.output().stdout.includes("half of it"));
+			const ran = await run.stop();
+			await expectStopped(ws, run.agent, ran);
+			expect(processesNaming(ws.root)).toEqual([]);
+			expect(jsonLines(ran.stdout).at(-1)).toEqual({ type: "end", state: "stopped", exit: 11 });
+			expect(files(ws, run.agent)).toEqual(["001-user.md"]);
+		},
+	);
 
 const RETRY = { workflow: { retry: { base_ms: 600_000, cap_ms: 600_000, jitter: 0 } } };
 const FAILS = { attempts: [{ error: { status: 503 } }], say: "never" };

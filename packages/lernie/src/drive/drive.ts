@@ -140,8 +140,8 @@ const release = async (session: Session, outcome: HopOutcome, oneHop: boolean): 
 };
 
 /** What runs for an agent is another driver's once that one took over. */
-const leaveNothingRunning = async (session: Session, oneHop: boolean): Promise<void> => {
-	if (!oneHop && (await isOwner(session))) await endBackground(session);
+const leaveNothingRunning = async (session: Session): Promise<void> => {
+	if (await isOwner(session)) await endBackground(session);
 };
 
 interface Turn {
@@ -156,7 +156,8 @@ const driveOnce = async (context: DriveContext, options: DriveOptions, lease: Le
 	try {
 		session = await openSession(context, options, lease, kept);
 		const outcome = await runHops(session, oneHop);
-		await leaveNothingRunning(session, oneHop);
+		// Between two single hops of one drive the background goes on.
+		if (!oneHop || outcome.kind !== "continue" || outcome.answered) await leaveNothingRunning(session);
 		const end = endOf(outcome);
 		const code = END_CODES.get(end.exit);
 		if (code !== undefined) await recordEnd(session, code, end.message ?? "", end.exit);
@@ -166,7 +167,7 @@ const driveOnce = async (context: DriveContext, options: DriveOptions, lease: Le
 		const fault = faultOf(thrown);
 		if (session !== undefined) {
 			// On a full disk these fail as well; what is told is the fault that ended the drive.
-			await leaveNothingRunning(session, oneHop).catch(() => undefined);
+			await leaveNothingRunning(session).catch(() => undefined);
 			await recordEnd(session, fault.code, fault.message, exitCodeOf(fault)).catch(() => undefined);
 		}
 		throw fault;
