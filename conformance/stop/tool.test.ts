@@ -1,3 +1,4 @@
+import { spawn } from "node:child_process";
 import { expect } from "vitest";
 import { ticks, tickTool } from "../support/controls.ts";
 import {
@@ -9,7 +10,7 @@ import {
 	startRun,
 	waitingTool,
 } from "../support/driving.ts";
-import { createPlace, isAlive } from "../support/place.ts";
+import { createPlace, isAlive, LAUNCHER, type Ran } from "../support/place.ts";
 import { familyOf, printLiving, startFamily } from "../support/processes.ts";
 import { stepFile } from "../support/scenario.ts";
 import { transcriptOf } from "../support/transcript.ts";
@@ -202,5 +203,36 @@ verifies(
 		await isReady(ws, "slow");
 		await expectStopped(ws, run.agent, await run.stop());
 		expect(first(ws, run.agent)?.text).toBe("Exit code: 0\ncleaned up\n");
+	},
+);
+
+/** Presses the key for an interrupt again and again: what a terminal does then reaches all of its foreground group. */
+const hammer = async (ws: Workspace, from: (said: string) => boolean): Promise<Ran> => {
+	const child = spawn(process.execPath, [LAUNCHER, "-w", ws.dir, "run", "go"], {
+		env: { ...ws.env, LERNIE_SCRIPT: ws.path("script.yaml") },
+		detached: true,
+		stdio: ["ignore", "ignore", "pipe"],
+	});
+	let stderr = "";
+	child.stderr.setEncoding("utf8").on("data", (text: string) => {
+		stderr += text;
+	});
+	const timer = setInterval(() => {
+		if (from(stderr)) process.kill(-(child.pid ?? 0), "SIGINT");
+	}, 10);
+	// At the exit, not later: the number of the group may be another's then.
+	child.once("exit", () => clearInterval(timer));
+	return new Promise((resolve) => child.once("close", (code, signal) => resolve({ code, signal, stdout: "", stderr })));
+};
+
+verifies(
+	"stop-twice",
+	"interrupts at a terminal, which reach every helper of the drive as well, are one stop however many they are",
+	async () => {
+		const ws = await create();
+		const early = await hammer(ws, (said) => said.startsWith("agent "));
+		await expectStopped(ws, early.stderr.split(" ")[1] ?? "", early);
+		const late = await hammer(ws, () => ws.exists("slow.ready"));
+		await expectStopped(ws, late.stderr.split(" ")[1] ?? "", late);
 	},
 );

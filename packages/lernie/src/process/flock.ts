@@ -1,14 +1,26 @@
 import { spawn } from "node:child_process";
 import { LernieError } from "@lernie/contract";
 
-const flock = (args: readonly string[], fd: number): Promise<number> =>
+/** Exit code of the helper; null where a signal ended it. */
+const runFlock = (args: readonly string[], fd: number): Promise<number | null> =>
 	new Promise((resolve, reject) => {
-		const child = spawn("flock", [...args, "3"], { stdio: ["ignore", "ignore", "ignore", fd] });
+		// In a session of its own: an interrupt at a terminal is for this process alone.
+		const child = spawn("flock", [...args, "3"], { detached: true, stdio: ["ignore", "ignore", "ignore", fd] });
 		child.on("error", (cause) =>
 			reject(new LernieError("PLATFORM", "the command flock (util-linux) could not be started", {}, cause)),
 		);
-		child.on("close", (code) => resolve(code ?? -1));
+		child.on("close", resolve);
 	});
+
+const TRIES = 5;
+
+/** Between its fork and its session an interrupt can still end the helper, which then says nothing about the lock. */
+const flock = async (args: readonly string[], fd: number): Promise<number> => {
+	for (let tries = 1; ; tries += 1) {
+		const code = await runFlock(args, fd);
+		if (code !== null || tries === TRIES) return code ?? -1;
+	}
+};
 
 /**
  * Takes the kernel lock on an open file description, waiting up to `seconds` (0: not at all): true when it is ours, false

@@ -23,7 +23,8 @@ let filling: Promise<void> | undefined;
 
 const makeFifos = (paths: readonly string[]): Promise<void> =>
 	new Promise((resolve, reject) => {
-		const child = spawn("mkfifo", ["-m", "600", ...paths], { stdio: "ignore" });
+		// In a session of its own: an interrupt at a terminal is for this process alone.
+		const child = spawn("mkfifo", ["-m", "600", ...paths], { detached: true, stdio: "ignore" });
 		const fail = (cause: unknown): void =>
 			reject(new LernieError("PLATFORM", "the command mkfifo (coreutils) did not make a pipe", {}, cause));
 		child.once("error", fail);
