@@ -8,7 +8,6 @@ export interface ObjectReader {
 	contents(oid: Oid): Promise<RawObject | undefined>;
 	/** Many at once, in the order asked for: costs git and this process less than one by one. */
 	contentsOf(oids: readonly Oid[]): Promise<readonly (RawObject | undefined)[]>;
-	info(oid: Oid): Promise<{ readonly type: string; readonly size: number } | undefined>;
 	close(): Promise<void>;
 }
 
@@ -21,7 +20,6 @@ interface Question {
 }
 
 interface Request {
-	readonly command: "contents" | "info";
 	readonly oid: Oid;
 	readonly question: Question;
 	readonly at: number;
@@ -34,20 +32,17 @@ const answer = ({ question, at }: Request, reply: Reply): void => {
 	if (question.open === 0) question.resolve(question.replies);
 };
 
-// A request that two children died of is at fault itself (a damaged object); those behind it are asked again.
+// A request that two children died of is at fault itself (a damaged object); the others are asked again.
 const TRIES = 2;
 // git answers up to here before it reads on, so that it and this process work at the same time.
 const BURST = 64;
 
-/** Requests as git reads them; it answers nothing before a `flush`. */
+/** Requests as git reads them; it answers nothing before a `flush`, or before it dies. */
 const encode = (requests: readonly Request[]): string =>
 	requests
-		.map(({ command, oid }, at) => `${command} ${oid}\n${(at + 1) % BURST === 0 ? "flush\n" : ""}`)
+		.map(({ oid }, at) => `contents ${oid}\n${(at + 1) % BURST === 0 ? "flush\n" : ""}`)
 		.concat(requests.length % BURST === 0 ? "" : "flush\n")
 		.join("");
-
-const rawOf = (reply: Reply): RawObject | undefined =>
-	reply === undefined ? undefined : { type: reply.type, body: reply.body };
 
 /** The child is started by the first request and again after it died; it never keeps this process alive while idle. */
 export const createObjectReader = (gitDir: string): ObjectReader => {
@@ -89,7 +84,6 @@ export const createObjectReader = (gitDir: string): ObjectReader => {
 		const started = spawnGit({ gitDir, command: ["cat-file", "--batch-command", "--buffer"] });
 		const errors = collectErrors(started);
 		const parse = createReplyParser({
-			wantsBody: () => queue[0]?.command === "contents",
 			reply: (reply) => settle((request) => answer(request, reply)),
 			// An answer that cannot be understood makes every later one doubtful.
 			confused: () => void started.kill("SIGKILL"),
@@ -117,7 +111,7 @@ export const createObjectReader = (gitDir: string): ObjectReader => {
 		if (idle) holdProcess(child, true);
 		sendLater(request);
 	};
-	const ask = (command: Request["command"], oids: readonly Oid[]): Promise<readonly Reply[]> =>
+	const ask = (oids: readonly Oid[]): Promise<readonly Reply[]> =>
 		new Promise((resolve, reject) => {
 			if (closed) {
 				reject(new LernieError("GIT", "the repository is closed", { gitDir }));
@@ -125,16 +119,12 @@ export const createObjectReader = (gitDir: string): ObjectReader => {
 			}
 			const question: Question = { replies: [], open: oids.length, resolve, reject };
 			if (oids.length === 0) resolve([]);
-			for (const [at, oid] of oids.entries()) enqueue({ command, oid, question, at, tries: 0 });
+			for (const [at, oid] of oids.entries()) enqueue({ oid, question, at, tries: 0 });
 		});
 
 	return {
-		contents: async (oid) => rawOf((await ask("contents", [oid]))[0]),
-		contentsOf: async (oids) => (await ask("contents", oids)).map(rawOf),
-		info: async (oid) => {
-			const [reply] = await ask("info", [oid]);
-			return reply === undefined ? undefined : { type: reply.type, size: reply.size };
-		},
+		contents: async (oid) => (await ask([oid]))[0],
+		contentsOf: ask,
 		close: async () => {
 			closed = true;
 			if (child !== undefined) await endChild(child);

@@ -58,7 +58,7 @@ export const checkEntry = (entry: TreeEntry): void => {
 	if (name[0] === 0x2e && (name.length === 1 || (name.length === 2 && name[1] === 0x2e))) {
 		throw refuseName(entry, "the name is a relative directory");
 	}
-	if (isDotGit(name)) throw refuseName(entry, "git takes it for its own directory");
+	if (isDotGit(name.toString("latin1"))) throw refuseName(entry, "git takes it for its own directory");
 	if (!isOid(entry.oid)) throw refuseName(entry, "its object id is malformed");
 };
 

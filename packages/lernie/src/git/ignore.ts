@@ -2,8 +2,8 @@ import { collectErrors, endChild, type GitChild, spawnGit } from "./command.ts";
 
 /** Asks git which paths of a directory its `.gitignore` files exclude. */
 export interface IgnoreJudge {
-	/** One answer a path, relative to the directory. A path that cannot be judged is not ignored (D5: recorded, not dropped). */
-	ignored(paths: readonly Buffer[]): Promise<readonly boolean[]>;
+	/** One answer a path, relative to the directory; undefined for one that cannot be judged. */
+	ignored(paths: readonly Buffer[]): Promise<readonly (boolean | undefined)[]>;
 	close(): Promise<void>;
 }
 
@@ -34,9 +34,11 @@ const createVerdictParser = (verdict: (ignored: boolean) => void): ((chunk: Buff
 	};
 };
 
-/** The child is started by the first question; once it died, nothing is ignored any more. */
+type Answer = (ignored: boolean | undefined) => void;
+
+/** The child is started by the first question; once it died, nothing can be judged any more. */
 export const createIgnoreJudge = (gitDir: string, dir: string): IgnoreJudge => {
-	let waiting: ((ignored: boolean) => void)[] = [];
+	let waiting: Answer[] = [];
 	let child: GitChild | undefined;
 	let dead = false;
 	let timer: NodeJS.Timeout | undefined;
@@ -50,7 +52,7 @@ export const createIgnoreJudge = (gitDir: string, dir: string): IgnoreJudge => {
 		clearTimeout(timer);
 		const open = waiting;
 		waiting = [];
-		for (const answer of open) answer(false);
+		for (const answer of open) answer(undefined);
 	};
 	const start = (): GitChild => {
 		const settings = ["core.bare=false", "core.excludesFile=/dev/null", "core.ignoreCase=false"];
@@ -67,9 +69,9 @@ export const createIgnoreJudge = (gitDir: string, dir: string): IgnoreJudge => {
 	};
 	return {
 		ignored: (paths) => {
-			if (dead) return Promise.resolve(paths.map(() => false));
+			if (dead) return Promise.resolve(paths.map(() => undefined));
 			child ??= start();
-			const answers = paths.map(() => Promise.withResolvers<boolean>());
+			const answers = paths.map(() => Promise.withResolvers<boolean | undefined>());
 			for (const { resolve } of answers) waiting.push(resolve);
 			watch();
 			// "./" keeps a name that begins with a colon from being read as pathspec magic.

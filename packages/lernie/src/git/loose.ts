@@ -3,17 +3,7 @@
  * An object is staged (written beside its place under a name that `git prune` knows), synced, and renamed in.
  */
 import { randomBytes } from "node:crypto";
-import {
-	closeSync,
-	fsync,
-	lstatSync,
-	mkdirSync,
-	openSync,
-	readdirSync,
-	renameSync,
-	utimesSync,
-	writeSync,
-} from "node:fs";
+import { closeSync, fsync, lstatSync, mkdirSync, openSync, renameSync, utimesSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { constants, deflate, deflateSync } from "node:zlib";
@@ -57,15 +47,6 @@ export const isLoose = (objects: string, oid: Oid): boolean => {
 		// A time that cannot be set (a store shared read-only) does not make the object less present.
 	}
 	return true;
-};
-
-export const hasPacks = (objects: string): boolean => {
-	try {
-		return readdirSync(join(objects, "pack")).some((name) => name.endsWith(".idx"));
-	} catch (error) {
-		if (errnoOf(error) === "ENOENT") return false;
-		throw error;
-	}
 };
 
 export const compress = async (header: Buffer, body: Buffer): Promise<Buffer> => {

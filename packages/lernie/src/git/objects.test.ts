@@ -116,7 +116,7 @@ test("a missing object is GIT_OBJECT_MISSING, a wrong type is GIT, and neither d
 		).toEqual(["GIT_OBJECT_MISSING", "GIT", "commit", "GIT_OBJECT_MISSING", "tree"]);
 	}));
 
-test("a damaged object fails alone: requests behind it are answered", () =>
+test("a damaged object fails alone: requests before it and behind it are answered", () =>
 	withFixture(async ({ repo, gitDir, commit }) => {
 		const oid = await commit("x", { f: "content", g: "x".repeat(5000) });
 		const damaged = (await repo.find(oid, "g"))?.oid ?? "";
@@ -125,9 +125,17 @@ test("a damaged object fails alone: requests behind it are answered", () =>
 		chmodSync(path, 0o644);
 		writeFileSync(path, bytes.subarray(0, bytes.length - 12));
 		const other = openRepo(gitDir);
-		const [bad, good] = await Promise.allSettled([other.blob(damaged), other.read(oid)]);
+		const whole = (await repo.find(oid, "f"))?.oid ?? "";
+		const [first, bad, good, many] = await Promise.allSettled([
+			other.blobs([whole, whole]),
+			other.blob(damaged),
+			other.read(oid),
+			other.blobs([whole, damaged]),
+		]);
+		expect(first).toMatchObject({ status: "fulfilled", value: [{ length: 7 }, { length: 7 }] });
 		expect(bad).toMatchObject({ status: "rejected", reason: { code: expect.stringMatching(/^GIT/) } });
 		expect(good).toMatchObject({ status: "fulfilled", value: { type: "commit" } });
+		expect(many).toMatchObject({ status: "rejected" });
 		await other.close();
 	}));
 

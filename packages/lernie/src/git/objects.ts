@@ -1,7 +1,9 @@
 import { unlinkSync } from "node:fs";
 import { errnoOf, LernieError, messageOf } from "@lernie/contract";
 import { type CommitFields, encodeCommit, encodeTree, hashObject, objectHeader } from "./codec.ts";
-import { compress, hasPacks, isLoose, moveIn, stage, syncStaged } from "./loose.ts";
+import { compress, isLoose, moveIn, stage, syncStaged } from "./loose.ts";
+import { openPackLists, type PackLists } from "./pack-lists.ts";
+import { createPackWriter, PACK_LIMIT, type PackWriter } from "./pack-writer.ts";
 import { readSmall, type StagedBlob, stageFile } from "./stream.ts";
 import type { ObjectStats, Oid, TreeEntry } from "./types.ts";
 
@@ -35,8 +37,8 @@ export interface ObjectStore {
 	/** What was just written need not be read back. */
 	learnTree(oid: Oid, entries: readonly TreeEntry[]): void;
 	learnCommit(oid: Oid, body: Buffer): void;
-	/** Asks git, which also looks into packs. */
-	exists(oid: Oid): Promise<boolean>;
+	/** Lists of packs that were read, by name. */
+	readonly packLists: Map<string, Buffer>;
 	count(stats: ObjectStats): void;
 }
 
@@ -50,8 +52,12 @@ interface Pending {
 
 const SMALL = 1024 * 1024;
 const WIDTH = 16;
-// Below this many unknown objects a question to git costs more than writing a duplicate of a packed one.
-const ASK_FROM = 32;
+// To write a few objects again that lie in a pack costs less than reading what lies in packs.
+const LOOK_FROM = 32;
+// Most snapshots read few files, and then loose objects cost least; what is new beyond these goes into one pack.
+const LOOSE_FILES = 64;
+
+const NOTHING: ObjectStats = { objects: 0, bytes: 0, fsyncs: 0 };
 
 const inParallel = async <Item>(items: readonly Item[], act: (item: Item) => Promise<void>): Promise<void> => {
 	const queue = items.values();
@@ -74,6 +80,10 @@ export const createBatch = (store: ObjectStore): ObjectBatch => {
 	const pending = new Map<Oid, Pending>();
 	let listeners: (() => void)[] = [];
 	let turn: Promise<unknown> = Promise.resolve();
+	let files = 0;
+	let room: Buffer | undefined;
+	let pack: PackWriter | undefined;
+	let lists: PackLists | undefined;
 
 	const add = (type: string, body: Buffer, learn?: (oid: Oid) => void): Oid => {
 		const oid = hashObject(type, body);
@@ -96,10 +106,18 @@ export const createBatch = (store: ObjectStore): ObjectBatch => {
 		else pending.set(oid, { oid, type: "blob", content: { staged: path, bytes } });
 		return oid;
 	};
+	const scratch = (): Buffer => {
+		room ??= Buffer.allocUnsafeSlow(SMALL + 1);
+		return room;
+	};
+	const isPacked = (oid: Oid): boolean => {
+		lists ??= openPackLists(objects, store.packLists);
+		return lists.has(oid);
+	};
 	// A blob may have been named by a ref alone, and be gone since: git prunes what nothing names any more.
-	const isStored = async (oid: Oid, type: string, ask: boolean): Promise<boolean> => {
-		const known = type !== "blob" && store.isKnown(oid);
-		const stored = known || isLoose(objects, oid) || (ask && (await store.exists(oid)));
+	const isStored = (oid: Oid, type: string, inPacks: boolean): boolean => {
+		if (type !== "blob" && store.isKnown(oid)) return true;
+		const stored = isLoose(objects, oid) || (inPacks && isPacked(oid));
 		if (stored) store.remember(oid);
 		return stored;
 	};
@@ -111,18 +129,23 @@ export const createBatch = (store: ObjectStore): ObjectBatch => {
 		}
 		if ("staged" in item.content) await syncStaged(item.content.staged);
 	};
+	/** The files of a large snapshot, as one pack; nothing refers to them before the trees that are written after it. */
+	const writePack = (): ObjectStats => {
+		if (pack === undefined) return NOTHING;
+		const stats = pack.finish();
+		pack = undefined;
+		files = 0;
+		return stats;
+	};
 	const write = async (): Promise<ObjectStats> => {
+		const packed = writePack();
 		const batch = [...pending.values()];
-		const heard = listeners;
-		const unknown: Pending[] = [];
-		const ask = batch.length >= ASK_FROM && hasPacks(objects);
+		const heard = listeners.length;
+		const inPacks = batch.length >= LOOK_FROM;
 		// A staged object was looked for when it was staged.
-		const stored = await Promise.all(
-			batch.map(({ content, oid, type }) => "body" in content && isStored(oid, type, ask)),
-		);
-		for (const [at, item] of batch.entries()) if (stored[at] !== true) unknown.push(item);
+		const unknown = batch.filter(({ content, oid, type }) => !("body" in content) || !isStored(oid, type, inPacks));
 		await inParallel(unknown, prepare);
-		let bytes = 0;
+		let { bytes } = packed;
 		for (const { oid, content, learn } of unknown) {
 			if (!("staged" in content)) continue;
 			moveIn(objects, oid, content.staged);
@@ -132,23 +155,33 @@ export const createBatch = (store: ObjectStore): ObjectBatch => {
 			learn?.();
 		}
 		for (const { oid } of batch) pending.delete(oid);
-		listeners = listeners.filter((listener) => !heard.includes(listener));
-		for (const listener of heard) listener();
-		const stats = { objects: unknown.length, bytes, fsyncs: unknown.length };
+		const told = listeners.slice(0, heard);
+		listeners = listeners.slice(heard);
+		for (const listener of told) listener();
+		const written = unknown.length;
+		const stats = { objects: packed.objects + written, bytes, fsyncs: packed.fsyncs + written };
 		store.count(stats);
 		return stats;
 	};
 	const addSmall = async (path: Buffer, size: number): Promise<Oid> => {
-		const body = readSmall(path, size);
+		const packing = files >= LOOSE_FILES && (pack?.size() ?? 0) < PACK_LIMIT;
+		files += 1;
+		// Packed before anything else can be read into the same room.
+		const body = readSmall(path, size, packing ? scratch() : undefined);
 		const oid = hashObject("blob", body);
-		if (pending.has(oid) || (await isStored(oid, "blob", hasPacks(objects)))) return oid;
+		if (pending.has(oid) || pack?.has(oid) === true || isStored(oid, "blob", true)) return oid;
+		if (packing) {
+			pack ??= createPackWriter(objects);
+			pack.add(oid, body);
+			return oid;
+		}
 		const compressed = await compress(objectHeader("blob", size), body);
 		// Staged at once, so that a snapshot of many files does not hold them in memory.
 		return addStaged({ oid, path: stage(objects, oid, compressed), bytes: compressed.length });
 	};
 	const addLarge = async (path: Buffer, size: number): Promise<Oid> => {
 		const staged = await stageFile(objects, path, size);
-		if (!(await isStored(staged.oid, "blob", hasPacks(objects)))) return addStaged(staged);
+		if (!isStored(staged.oid, "blob", true)) return addStaged(staged);
 		unlinkSync(staged.path);
 		return staged.oid;
 	};

@@ -1,23 +1,23 @@
-import { type BigIntStats, closeSync, constants, fstatSync, lstatSync, openSync, readlinkSync } from "node:fs";
+import { type BigIntStats, closeSync, constants, fstatSync, openSync, readlinkSync } from "node:fs";
 import { errnoOf, LernieError, messageOf } from "@lernie/contract";
 import { hashObject } from "./codec.ts";
 import { judgeSpecialFile } from "./judge.ts";
 import type { ObjectBatch } from "./objects.ts";
-import { identityOf, type SnapshotCache } from "./snapshot-cache.ts";
+import { bytesOf, inside, lastingBytesOf, statusOf } from "./place.ts";
+import { isSameFile, type KnownFile, knownFile, type SnapshotCache } from "./snapshot-cache.ts";
 import { specialName } from "./special-names.ts";
 import { readSmall } from "./stream.ts";
-import type { Mode, Oid } from "./types.ts";
+import type { Mode, TreeEntry } from "./types.ts";
 
 export interface RecordContext {
 	readonly batch: ObjectBatch;
 	readonly cache: SnapshotCache;
 }
 
-/** What became of one file: an entry, a reason to name, or nothing (left out without a word). */
+/** What became of one file: an entry, and what can be known of it once the batch is flushed; or a reason to name. */
 export type Recorded =
-	| { readonly kind: "entry"; readonly mode: Mode; readonly oid: Oid }
-	| { readonly kind: "unrecorded"; readonly why: string }
-	| { readonly kind: "nothing" };
+	| { readonly kind: "entry"; readonly entry: TreeEntry; readonly known: KnownFile | undefined }
+	| { readonly kind: "unrecorded"; readonly why: string };
 
 const LARGEST = 100n * 1024n * 1024n;
 const LARGEST_SPECIAL = 1024n * 1024n;
@@ -25,7 +25,6 @@ const LARGEST_SPECIAL = 1024n * 1024n;
 const FATAL: ReadonlySet<string | undefined> = new Set(["EMFILE", "ENFILE", "ENOMEM"]);
 
 const unrecorded = (why: string): Recorded => ({ kind: "unrecorded", why });
-const entry = (mode: Mode, oid: Oid): Recorded => ({ kind: "entry", mode, oid });
 
 const changed = (): LernieError => new LernieError("DISK", "the file changed", { errno: "CHANGED", source: true });
 
@@ -49,12 +48,12 @@ export const whyUnreadable = (error: unknown): string => {
 const ownerMode = (stat: BigIntStats): Mode => ((stat.mode & 0o100n) === 0n ? "100644" : "100755");
 
 /** git's verdict on a file that git itself would read; each content is judged once. */
-const judge = async ({ cache }: RecordContext, name: Buffer, body: Buffer): Promise<string | null> => {
-	const key = `${name.toString("latin1")}\0${hashObject("blob", body)}`;
+const judge = async ({ cache }: RecordContext, name: string, body: Buffer): Promise<string | null> => {
+	const key = `${name}\0${hashObject("blob", body)}`;
 	const known = cache.verdicts.get(key);
 	if (known !== undefined) return known;
 	try {
-		const verdict = (await judgeSpecialFile(name, body)) ?? null;
+		const verdict = (await judgeSpecialFile(bytesOf(name), body)) ?? null;
 		cache.verdicts.set(key, verdict);
 		return verdict;
 	} catch (error) {
@@ -62,35 +61,44 @@ const judge = async ({ cache }: RecordContext, name: Buffer, body: Buffer): Prom
 	}
 };
 
-const readOpened = async (context: RecordContext, name: Buffer, stat: BigIntStats, fd: number): Promise<Recorded> => {
+const entryOf = (stat: BigIntStats, entry: TreeEntry, readMs: number): Recorded => ({
+	kind: "entry",
+	entry,
+	known: knownFile(stat, entry, readMs),
+});
+
+const readOpened = async (
+	context: RecordContext,
+	name: string,
+	stat: BigIntStats,
+	fd: number,
+	readMs: number,
+): Promise<Recorded> => {
 	const path = Buffer.from(`/proc/self/fd/${fd}`);
 	const size = Number(stat.size);
-	const mode = ownerMode(stat);
-	if (specialName(name) === undefined) return entry(mode, await context.batch.blobFile(path, size));
+	const file = { mode: ownerMode(stat), name: lastingBytesOf(name) };
+	if (specialName(name) === undefined)
+		return entryOf(stat, { ...file, oid: await context.batch.blobFile(path, size) }, readMs);
 	const body = readSmall(path, size);
 	const verdict = await judge(context, name, body);
-	return verdict === null ? entry(mode, context.batch.blob(body)) : unrecorded(verdict);
+	return verdict === null ? entryOf(stat, { ...file, oid: context.batch.blob(body) }, readMs) : unrecorded(verdict);
 };
 
 const recordRegular = async (
 	context: RecordContext,
-	path: Buffer,
-	name: Buffer,
+	place: number,
+	name: string,
 	stat: BigIntStats,
 ): Promise<Recorded> => {
 	if (stat.size > LARGEST) return unrecorded("larger than 100 MiB");
 	if (stat.size > LARGEST_SPECIAL && specialName(name) !== undefined) return unrecorded("too large to be checked");
 	const readMs = Date.now();
 	// Not followed and not waited for: a link or a pipe may have taken the file's place.
-	const fd = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+	const fd = openSync(inside(place, name), constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
 	try {
-		if (identityOf(fstatSync(fd, { bigint: true })) !== identityOf(stat)) throw changed();
-		const recorded = await readOpened(context, name, stat, fd);
-		if (identityOf(fstatSync(fd, { bigint: true })) !== identityOf(stat)) throw changed();
-		// Only what is durable may be taken for recorded the next time.
-		if (recorded.kind === "entry") {
-			context.batch.afterFlush(() => context.cache.keep(stat, recorded.oid, readMs));
-		}
+		if (!isSameFile(fstatSync(fd, { bigint: true }), stat)) throw changed();
+		const recorded = await readOpened(context, name, stat, fd, readMs);
+		if (!isSameFile(fstatSync(fd, { bigint: true }), stat)) throw changed();
 		return recorded;
 	} finally {
 		closeSync(fd);
@@ -99,36 +107,36 @@ const recordRegular = async (
 
 const recordOnce = (
 	context: RecordContext,
-	path: Buffer,
-	name: Buffer,
+	place: number,
+	name: string,
 	stat: BigIntStats,
 ): Promise<Recorded> | Recorded => {
-	if (stat.isSymbolicLink()) {
-		if (specialName(name) === "gitmodules") return { kind: "nothing" };
-		return entry("120000", context.batch.blob(readlinkSync(path, { encoding: "buffer" })));
-	}
-	if (!stat.isFile()) throw changed();
-	const known = context.cache.find(stat);
-	return known === undefined ? recordRegular(context, path, name, stat) : entry(ownerMode(stat), known);
+	if (stat.isFile()) return recordRegular(context, place, name, stat);
+	if (!stat.isSymbolicLink()) throw changed();
+	if (specialName(name) === "gitmodules") return unrecorded("git refuses a link of this name");
+	const readMs = Date.now();
+	const oid = context.batch.blob(readlinkSync(inside(place, name), { encoding: "buffer" }));
+	if (!isSameFile(statusOf(place, name), stat)) throw changed();
+	return entryOf(stat, { mode: "120000", name: lastingBytesOf(name), oid }, readMs);
 };
 
 /**
- * Records a regular file or a link, byte for byte (D5). One that changes or vanishes meanwhile is tried once more. Throws
- * LernieError DISK only for what is not the file's own fault, such as a full disk.
+ * Records a regular file or a link of an open directory, byte for byte (D5). One that changes or vanishes meanwhile is tried
+ * once more. Throws LernieError DISK only for what is not the file's own fault, such as a full disk.
  */
 export const recordFile = async (
 	context: RecordContext,
-	path: Buffer,
-	name: Buffer,
+	place: number,
+	name: string,
 	stat: BigIntStats,
 ): Promise<Recorded> => {
 	try {
-		return await recordOnce(context, path, name, stat);
+		return await recordOnce(context, place, name, stat);
 	} catch (error) {
 		whyUnreadable(error);
 	}
 	try {
-		return await recordOnce(context, path, name, lstatSync(path, { bigint: true }));
+		return await recordOnce(context, place, name, statusOf(place, name));
 	} catch (error) {
 		return unrecorded(whyUnreadable(error));
 	}

@@ -1,9 +1,9 @@
-/** One answer of `git cat-file --batch-command`; undefined for an object that is missing or ambiguous. */
-export type Reply = { readonly type: string; readonly size: number; readonly body: Buffer } | undefined;
+import type { RawObject } from "./types.ts";
+
+/** One answer of `git cat-file --batch-command` to `contents`; undefined for an object that is missing or ambiguous. */
+export type Reply = RawObject | undefined;
 
 export interface ReplySink {
-	/** Whether the next answer carries a body (`contents`) or a header alone (`info`). */
-	wantsBody(): boolean;
 	reply(reply: Reply): void;
 	confused(): void;
 }
@@ -30,8 +30,7 @@ export const createReplyParser = (sink: ReplySink): ((chunk: Buffer) => void) =>
 		const [type, digits] = [text.slice(OID_LENGTH + 1, space), text.slice(space + 1)];
 		if (text[OID_LENGTH] === " " && TYPES.has(type) && /^[0-9]+$/.test(digits)) {
 			const size = Number(digits);
-			if (sink.wantsBody()) body = { type, size, bytes: Buffer.allocUnsafe(size), have: 0 };
-			else sink.reply({ type, size, body: EMPTY });
+			body = { type, size, bytes: Buffer.allocUnsafe(size), have: 0 };
 		} else if (text.endsWith(" missing") || text.endsWith(" ambiguous")) {
 			sink.reply(undefined);
 		} else {
@@ -47,7 +46,7 @@ export const createReplyParser = (sink: ReplySink): ((chunk: Buffer) => void) =>
 		into.have += end - at;
 		if (into.have === size + 1) {
 			body = undefined;
-			sink.reply({ type, size, body: bytes });
+			sink.reply({ type, body: bytes });
 		}
 		return end;
 	};

@@ -125,7 +125,7 @@ export const openRepo = (gitDir: string): Repo => {
 		remember: (oid) => known.set(oid, true),
 		learnTree: (oid, entries) => trees.set(oid, entries),
 		learnCommit: (oid, body) => commits.set(oid, parseCommit(oid, body)),
-		exists: async (oid) => (await reader.info(oid)) !== undefined,
+		packLists: new Map(),
 		count: ({ objects, bytes, fsyncs }) => {
 			written = {
 				objects: written.objects + objects,

@@ -1,39 +1,65 @@
 import type { BigIntStats } from "node:fs";
 import { isSettled } from "./settled.ts";
-import type { Oid } from "./types.ts";
+import type { Oid, TreeEntry } from "./types.ts";
 
-/** What the files of one directory were at its last snapshots; for one directory and one repository. */
+/** What tells that nothing was done to a file: a change to its content, type or mode changes one of these. */
+type FileStatus = Pick<BigIntStats, "dev" | "ino" | "size" | "mode" | "mtimeNs" | "ctimeNs">;
+
+export const isSameFile = (a: FileStatus, b: FileStatus): boolean =>
+	a.ctimeNs === b.ctimeNs &&
+	a.mtimeNs === b.mtimeNs &&
+	a.ino === b.ino &&
+	a.size === b.size &&
+	a.mode === b.mode &&
+	a.dev === b.dev;
+
+/** A file whose content is known by its status, and is in the record. */
+export interface KnownFile extends FileStatus {
+	readonly entry: TreeEntry;
+}
+
+/** What is known of one directory. Names are bytes as latin1; `files` goes with `names`. */
+export interface KnownDirectory {
+	names: readonly string[];
+	files: (KnownFile | undefined)[];
+	/** Its tree as it was recorded last. */
+	tree: { readonly entries: readonly TreeEntry[]; readonly oid: Oid } | undefined;
+	/** What git said of names in it, under rules that `key` stands for: `judge.ts` of the same kind of entry, same answer. */
+	ignored: { readonly key: string; readonly answers: Map<string, boolean> } | undefined;
+}
+
+/** What the directories of one agent were at the last snapshots; for one agent and one repository, in memory only. */
 export interface SnapshotCache {
 	/** Begins a snapshot: what neither this one nor the last one met is forgotten. */
 	begin(): void;
-	find(stat: BigIntStats): Oid | undefined;
-	/** Keeps an object that is durable, unless the file may have changed unseen since `readMs`. */
-	keep(stat: BigIntStats, oid: Oid, readMs: number): void;
+	/** What is known of an open directory, and the place for what this snapshot learns of it. */
+	directory(stat: BigIntStats): { readonly last: KnownDirectory | undefined; readonly next: KnownDirectory };
 	/** Verdicts on contents of `.gitmodules` and `.gitattributes`; `null` is a good one. */
 	readonly verdicts: Map<string, string | null>;
 }
 
-/** A change to a file's content, type or mode changes this. */
-export const identityOf = ({ dev, ino, size, mode, mtimeNs, ctimeNs }: BigIntStats): string =>
-	`${dev} ${ino} ${size} ${mode} ${mtimeNs} ${ctimeNs}`;
+/** What can be known of a file by its status; undefined where it may change unseen since `readMs` (racy: younger than 100 ms). */
+export const knownFile = (stat: BigIntStats, entry: TreeEntry, readMs: number): KnownFile | undefined => {
+	if (!isSettled(stat.ctimeNs, readMs)) return undefined;
+	const { dev, ino, size, mode, mtimeNs, ctimeNs } = stat;
+	return { dev, ino, size, mode, mtimeNs, ctimeNs, entry };
+};
 
-/** In memory only, keyed by dev, ino, size, mode, mtime and ctime. A file younger than 100 ms when read is not kept (racy). */
+/** Directories are known by their inodes: one that is moved keeps what is in it. */
 export const createSnapshotCache = (): SnapshotCache => {
-	let last = new Map<string, Oid>();
-	let now = new Map<string, Oid>();
+	let last = new Map<string, KnownDirectory>();
+	let now = new Map<string, KnownDirectory>();
 	return {
 		begin: () => {
 			last = now;
 			now = new Map();
 		},
-		find: (stat) => {
-			const key = identityOf(stat);
-			const oid = now.get(key) ?? last.get(key);
-			if (oid !== undefined) now.set(key, oid);
-			return oid;
-		},
-		keep: (stat, oid, readMs) => {
-			if (isSettled(stat.ctimeNs, readMs)) now.set(identityOf(stat), oid);
+		directory: ({ dev, ino }) => {
+			const key = `${dev} ${ino}`;
+			const known = last.get(key);
+			const next: KnownDirectory = { names: [], files: [], tree: undefined, ignored: undefined };
+			now.set(key, next);
+			return { last: known, next };
 		},
 		verdicts: new Map(),
 	};

@@ -1,5 +1,15 @@
 import { execFileSync } from "node:child_process";
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
+import {
+	chmodSync,
+	existsSync,
+	mkdirSync,
+	mkdtempSync,
+	renameSync,
+	rmSync,
+	symlinkSync,
+	utimesSync,
+	writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
@@ -53,7 +63,13 @@ test("an empty directory vanishes, a nested repository is plain files, and .git 
 		symlinkSync("x", join(dir, "modules", "gi7eba~1"));
 		const taken = await take(fixture);
 		expect(taken.paths).toEqual([".gitx", "gitlink/file", "nested/.gitignore", "nested/file", "unborn/file"]);
-		expect(taken.unrecorded).toEqual([]);
+		const dotGit = [".GIT", "git~1", ".git ", ".git.", ".git::$INDEX_ALLOCATION", ".g\u200cit", "sub/.Git"];
+		const repositories = ["gitlink/.git", "nested/.git", "unborn/.git"];
+		const links = ["modules/.GitModules", "modules/.gitmodules", "modules/gi7eba~1"];
+		expect(taken.left).toEqual({
+			...Object.fromEntries([...dotGit, ...repositories].map((path) => [path, "git takes it for its own"])),
+			...Object.fromEntries(links.map((path) => [path, "git refuses a link of this name"])),
+		});
 	}));
 
 test(".gitignore decides as in git, below its directory", () =>
@@ -91,6 +107,28 @@ test(".gitignore decides as in git, below its directory", () =>
 		writeFileSync(join(dir, ".gitignore"), "*\n");
 		expect((await take(fixture)).paths).toEqual([]);
 		expect((await take(fixture)).restored).toBe(2);
+	}));
+
+test("what git said of a name is asked again when the name becomes a file, is moved, or the rules change", () =>
+	withFixture(async (fixture) => {
+		const { dir } = fixture;
+		put(dir, { ".gitignore": "build/\nb/c/f\n", "build/out": "x", "a/c/f": "x", "a/c/g": "x", "b/h": "x" });
+		const cache = createSnapshotCache();
+		const paths = async (): Promise<readonly string[]> => {
+			await sleep(150);
+			return (await take(fixture, cache)).paths;
+		};
+		expect(await paths()).toEqual([".gitignore", "a/c/f", "a/c/g", "b/h"]);
+		rmSync(join(dir, "build"), { recursive: true });
+		put(dir, { build: "a file" });
+		renameSync(join(dir, "a/c"), join(dir, "b/c"));
+		expect(await paths()).toEqual([".gitignore", "b/c/g", "b/h", "build"]);
+		put(dir, { ".gitignore": "build/\nb/c/g\n" });
+		expect(await paths()).toEqual([".gitignore", "b/c/f", "b/h", "build"]);
+		put(dir, { "b/.gitignore": "h\n" });
+		expect(await paths()).toEqual([".gitignore", "b/.gitignore", "b/c/f", "build"]);
+		renameSync(join(dir, "b/.gitignore"), join(dir, "b/gitignore"));
+		expect(await paths()).toEqual([".gitignore", "b/c/f", "b/gitignore", "b/h", "build"]);
 	}));
 
 test("files in the harness's places are counted and left out, at the root only", () =>

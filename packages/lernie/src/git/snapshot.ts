@@ -3,9 +3,10 @@ import { resolve } from "node:path";
 import { LernieError, messageOf } from "@lernie/contract";
 import { createIgnoreJudge } from "./ignore.ts";
 import type { ObjectBatch } from "./objects.ts";
+import { countFiles, namesIn, openDirectory } from "./place.ts";
 import type { SnapshotCache } from "./snapshot-cache.ts";
 import type { TreeEntry } from "./types.ts";
-import { countFiles, namesIn, openDirectory, type Walk, walkPlace } from "./walk.ts";
+import { type Walk, walkPlace } from "./walk.ts";
 
 export { materialise } from "./materialise.ts";
 export { createSnapshotCache, type SnapshotCache } from "./snapshot-cache.ts";
@@ -50,15 +51,10 @@ export const snapshotDirectory = async (options: SnapshotOptions): Promise<Snaps
 		cache.begin();
 		const walk: Walk = { batch, cache, ignore, unrecorded: [], lastBreath: Date.now() };
 		const ours = new Set(reserved.map((name) => Buffer.from(name, "utf8").toString("latin1")));
-		const isOurs = (name: Buffer): boolean => ours.has(name.toString("latin1"));
 		const names = namesIn(fd);
-		const restored = names.filter(isOurs).reduce((sum, name) => sum + countFiles(fd, name), 0);
-		const place = { fd, path: Buffer.alloc(0), depth: 0 };
-		const entries = await walkPlace(
-			walk,
-			place,
-			names.filter((name) => !isOurs(name)),
-		);
+		const restored = names.filter((name) => ours.has(name)).reduce((sum, name) => sum + countFiles(fd, name), 0);
+		const work = names.filter((name) => !ours.has(name));
+		const { entries } = await walkPlace(walk, { fd, path: "", depth: 0 }, work);
 		return { entries, unrecorded: walk.unrecorded, restored };
 	} finally {
 		closeSync(fd);

@@ -78,10 +78,12 @@ test(
 			const target = batch.blob("target");
 			await batch.flush();
 			const objects = join(gitDir, "objects");
-			const names = new Map<string, Buffer>();
+			const names = new Map<string, string>();
 			for (const text of createNames(1500)) {
-				const name = Buffer.from(text, "latin1");
-				const body = Buffer.concat([Buffer.from("120000 "), name, Buffer.alloc(1), Buffer.from(target, "hex")]);
+				// Upper case can lead out of latin1.
+				const bytes = Buffer.from(text, "latin1");
+				const name = bytes.toString("latin1");
+				const body = Buffer.concat([Buffer.from("120000 "), bytes, Buffer.alloc(1), Buffer.from(target, "hex")]);
 				const oid = hashObject("tree", body);
 				names.set(oid, name);
 				moveIn(
@@ -109,13 +111,13 @@ test(
 			const differences = [...names].filter(([oid, name]) => {
 				const special = specialName(name);
 				// One name can stand for both files, and git says nothing of a link after a backslash: none may go unseen.
-				const silent = name.includes(0x5c) && special === "gitattributes";
+				const silent = name.includes("\\") && special === "gitattributes";
 				const seen = modules.has(oid)
 					? special === "gitmodules"
 					: silent || (special === "gitattributes") === attributes.has(oid);
 				return isDotGit(name) !== dotGit.has(oid) || !seen;
 			});
-			expect(differences.map(([, name]) => JSON.stringify(name.toString("latin1")))).toEqual([]);
+			expect(differences.map(([, name]) => JSON.stringify(name))).toEqual([]);
 		}),
 	30_000,
 );

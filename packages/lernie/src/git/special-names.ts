@@ -43,15 +43,14 @@ const ATTRIBUTES = ofFile("gitattributes", "gi7d29");
 // ".", "g", "~", or the first byte of an ignored code point: nothing else can begin such a name.
 const SUSPECT: ReadonlySet<number> = new Set([0x2e, 0x47, 0x67, 0x7e, 0xe2, 0xef]);
 
-const isSuspect = (name: Buffer): boolean => SUSPECT.has(name[0] ?? 0) || name.includes(0x5c);
+const isSuspect = (name: string): boolean => SUSPECT.has(name.charCodeAt(0)) || name.includes("\\");
 
-/** Whether `fsck --strict` takes a name for git's own directory (`.GIT`, `git~1`, `.git `, …). */
-export const isDotGit = (name: Buffer): boolean => isSuspect(name) && DOT_GIT.test(name.toString("latin1"));
+/** Whether `fsck --strict` takes a name, bytes as latin1, for git's own directory (`.GIT`, `git~1`, `.git `, …). */
+export const isDotGit = (name: string): boolean => isSuspect(name) && DOT_GIT.test(name);
 
-/** Which file that git itself reads a name stands for, in any spelling. */
-export const specialName = (name: Buffer): "gitmodules" | "gitattributes" | undefined => {
+/** Which file that git itself reads a name, bytes as latin1, stands for in any spelling. */
+export const specialName = (name: string): "gitmodules" | "gitattributes" | undefined => {
 	if (!isSuspect(name)) return undefined;
-	const text = name.toString("latin1");
-	if (MODULES.test(text)) return "gitmodules";
-	return ATTRIBUTES.test(text) ? "gitattributes" : undefined;
+	if (MODULES.test(name)) return "gitmodules";
+	return ATTRIBUTES.test(name) ? "gitattributes" : undefined;
 };

@@ -84,12 +84,12 @@ export const stageFile = async (objects: string, path: Buffer, size: number): Pr
 };
 
 /**
- * The whole of a small file, without the thread pool, whose hops cost more than the bytes. Throws LernieError DISK
- * (`data.source`) when it is not `size` bytes long.
+ * The whole of a small file, without the thread pool, whose hops cost more than the bytes; in `room` where that is given and
+ * large enough. Throws LernieError DISK (`data.source`) when it is not `size` bytes long.
  */
-export const readSmall = (path: Buffer, size: number): Buffer => {
+export const readSmall = (path: Buffer, size: number, room?: Buffer): Buffer => {
 	// One byte more than it should have shows a file that has grown.
-	const body = Buffer.allocUnsafe(size + 1);
+	const body = room !== undefined && room.length > size ? room : Buffer.allocUnsafe(size + 1);
 	let have = 0;
 	try {
 		const fd = openSync(path, "r");

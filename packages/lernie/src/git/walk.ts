@@ -1,7 +1,20 @@
-import { type BigIntStats, closeSync, constants, lstatSync, openSync, readdirSync } from "node:fs";
+import { closeSync, fstatSync } from "node:fs";
 import { setImmediate as breathe } from "node:timers/promises";
 import type { IgnoreJudge } from "./ignore.ts";
+import {
+	bytesOf,
+	DEEPEST,
+	inside,
+	lastingBytesOf,
+	namesIn,
+	openDirectory,
+	type Place,
+	pathOf,
+	statusOf,
+} from "./place.ts";
 import { type RecordContext, recordFile, whyUnreadable } from "./record-file.ts";
+import { type Found, NO_RULES, type Rules, rulesIn, withoutIgnored } from "./rules.ts";
+import { isSameFile, type KnownDirectory, type KnownFile } from "./snapshot-cache.ts";
 import { isDotGit, specialName } from "./special-names.ts";
 import type { TreeEntry } from "./types.ts";
 
@@ -11,141 +24,176 @@ export interface Walk extends RecordContext {
 	lastBreath: number;
 }
 
-/** Whether `.gitignore` has a say here; `never` where asking git could block on a pipe of that name. */
-type Asking = "no" | "yes" | "never";
-
-/** A directory that is open: everything in it is reached through its descriptor, so that no link can lead out of it. */
-export interface Place {
-	readonly fd: number;
-	/** Relative to the root; empty for the root itself. */
-	readonly path: Buffer;
-	readonly depth: number;
+/** Something in a directory, and what is known of it where nothing was done to it since. */
+interface Met extends Found {
+	/** Its place among the names of the directory. */
+	readonly at: number;
+	readonly known: KnownFile | undefined;
 }
 
-interface Found {
-	readonly name: Buffer;
-	readonly path: Buffer;
-	readonly stat: BigIntStats;
-}
-
-const DEEPEST = 512;
 // Longer ones could not be written again below another directory.
 const LONGEST = 3000;
-const SLASH = Buffer.from("/");
-const GITIGNORE = Buffer.from(".gitignore");
+/** How many names are looked at before somebody else gets a turn. */
+const TURN = 1000;
 
-/** Opens a directory for reading; fails on a link. */
-export const openDirectory = (path: Buffer | string): number =>
-	openSync(path, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW);
+/** Names what is not recorded; answers the entry it does not become. */
+const leaveOut = (walk: Walk, place: Place, name: string, why: string): undefined => {
+	walk.unrecorded.push({ path: bytesOf(pathOf(place, name)), why });
+	return undefined;
+};
 
-const inside = (fd: number, name: Buffer): Buffer => Buffer.concat([Buffer.from(`/proc/self/fd/${fd}/`), name]);
+const takeTurns = async (walk: Walk): Promise<void> => {
+	if (Date.now() - walk.lastBreath <= 20) return;
+	await breathe();
+	walk.lastBreath = Date.now();
+};
 
-/** The raw names in an open directory, in byte order. */
-export const namesIn = (fd: number): Buffer[] =>
-	readdirSync(`/proc/self/fd/${fd}`, { encoding: "buffer" }).sort(Buffer.compare);
+const isSameList = (a: readonly string[], b: readonly string[]): boolean =>
+	a.length === b.length && a.every((name, at) => name === b[at]);
 
-const join = (path: Buffer, name: Buffer): Buffer => (path.length === 0 ? name : Buffer.concat([path, SLASH, name]));
+/** Finds what is known of a name, by its place in the list where the list is as it was. */
+const recall = (
+	last: KnownDirectory | undefined,
+	names: readonly string[],
+): ((name: string, at: number) => KnownFile | undefined) => {
+	if (last === undefined) return () => undefined;
+	if (isSameList(last.names, names)) return (_, at) => last.files[at];
+	const files = new Map(last.names.map((name, at) => [name, last.files[at]]));
+	return (name) => files.get(name);
+};
 
-const lookAt = (walk: Walk, place: Place, name: Buffer): Found[] => {
-	const path = join(place.path, name);
+const meet = async (
+	walk: Walk,
+	place: Place,
+	names: readonly string[],
+	last: KnownDirectory | undefined,
+): Promise<readonly Met[]> => {
+	const find = recall(last, names);
+	const met: Met[] = [];
+	for (const [at, name] of names.entries()) {
+		if (at % TURN === TURN - 1) await takeTurns(walk);
+		if (isDotGit(name)) {
+			leaveOut(walk, place, name, "git takes it for its own");
+			continue;
+		}
+		try {
+			const stat = statusOf(place.fd, name);
+			const known = find(name, at);
+			met.push({ name, stat, at, known: known !== undefined && isSameFile(known, stat) ? known : undefined });
+		} catch (error) {
+			leaveOut(walk, place, name, whyUnreadable(error));
+		}
+	}
+	return met;
+};
+
+const openPlace = (walk: Walk, place: Place, name: string): { place: Place; names: string[] } | undefined => {
+	let fd: number | undefined;
 	try {
-		return [{ name, path, stat: lstatSync(inside(place.fd, name), { bigint: true }) }];
+		fd = openDirectory(inside(place.fd, name));
+		return { place: { fd, path: pathOf(place, name), depth: place.depth + 1 }, names: namesIn(fd) };
 	} catch (error) {
-		walk.unrecorded.push({ path, why: whyUnreadable(error) });
-		return [];
+		if (fd !== undefined) closeSync(fd);
+		return leaveOut(walk, place, name, whyUnreadable(error));
 	}
 };
 
-const askingBelow = (asking: Asking, found: readonly Found[]): Asking => {
-	const stat = found.find(({ name }) => name.equals(GITIGNORE))?.stat;
-	if (asking === "never" || stat?.isFIFO() || stat?.isCharacterDevice() || stat?.isBlockDevice()) return "never";
-	return stat?.isFile() ? "yes" : asking;
-};
-
-const withoutIgnored = async (walk: Walk, found: readonly Found[]): Promise<readonly Found[]> => {
-	const ignored = await walk.ignore.ignored(found.map(({ path }) => path));
-	return found.filter((_, at) => ignored[at] !== true);
-};
-
-const kindOf = (stat: BigIntStats): string => {
+const kindOf = ({ stat }: Found): string => {
 	if (stat.isSocket()) return "a socket";
 	return stat.isFIFO() ? "a named pipe" : "a device";
 };
 
-const openPlace = (walk: Walk, place: Place, { name, path }: Found): { place: Place; names: Buffer[] } | undefined => {
-	let fd: number | undefined;
-	try {
-		fd = openDirectory(inside(place.fd, name));
-		return { place: { fd, path, depth: place.depth + 1 }, names: namesIn(fd) };
-	} catch (error) {
-		if (fd !== undefined) closeSync(fd);
-		walk.unrecorded.push({ path, why: whyUnreadable(error) });
-		return undefined;
+const isSameEntry = (a: TreeEntry, b: TreeEntry | undefined): boolean =>
+	a === b || (b !== undefined && a.oid === b.oid && a.mode === b.mode && a.name.equals(b.name));
+
+/** The tree of a directory; one that is as it was need not be written and hashed again. */
+const treeOf = (walk: Walk, { entries, last, next }: Walked): string => {
+	const known = last?.tree;
+	if (known !== undefined && known.entries.length === entries.length) {
+		if (entries.every((entry, at) => isSameEntry(entry, known.entries[at]))) {
+			next.tree = known;
+			return known.oid;
+		}
 	}
+	const oid = walk.batch.tree(entries);
+	// Only what is durable may be taken for recorded the next time.
+	walk.batch.afterFlush(() => {
+		next.tree = { entries, oid };
+	});
+	return oid;
 };
 
-const recordDirectory = async (walk: Walk, place: Place, found: Found, asking: Asking): Promise<TreeEntry[]> => {
-	const opened = openPlace(walk, place, found);
-	if (opened === undefined) return [];
+const recordDirectory = async (
+	walk: Walk,
+	place: Place,
+	name: string,
+	rules: Rules,
+): Promise<TreeEntry | undefined> => {
+	const opened = openPlace(walk, place, name);
+	if (opened === undefined) return undefined;
 	try {
-		const entries = await walkPlace(walk, opened.place, opened.names, asking);
+		const walked = await walkPlace(walk, opened.place, opened.names, rules);
 		// As in git, a directory is there only by its files.
-		return entries.length === 0 ? [] : [{ mode: "40000", name: found.name, oid: walk.batch.tree(entries) }];
+		if (walked.entries.length === 0) return undefined;
+		return { mode: "40000", name: lastingBytesOf(name), oid: treeOf(walk, walked) };
 	} finally {
 		closeSync(opened.place.fd);
 	}
 };
 
-const recordFound = async (walk: Walk, place: Place, found: Found, asking: Asking): Promise<TreeEntry[]> => {
-	const { name, path, stat } = found;
-	const leaveOut = (why: string): TreeEntry[] => {
-		walk.unrecorded.push({ path, why });
-		return [];
-	};
-	if (path.length > LONGEST) return leaveOut("the path is too long");
+/** Records what is not known by its status; a reason why it cannot be is pushed to `unrecorded`. */
+const record = async (
+	walk: Walk,
+	place: Place,
+	found: Found,
+	rules: Rules,
+	keep: (known: KnownFile) => void,
+): Promise<TreeEntry | undefined> => {
+	const { name, stat } = found;
+	const refuse = (why: string): undefined => leaveOut(walk, place, name, why);
+	if (pathOf(place, name).length > LONGEST) return refuse("the path is too long");
 	if (stat.isDirectory()) {
-		if (specialName(name) !== undefined) return leaveOut("git refuses a directory of this name");
-		return place.depth >= DEEPEST ? leaveOut("nested too deep") : recordDirectory(walk, place, found, asking);
+		if (specialName(name) !== undefined) return refuse("git refuses a directory of this name");
+		return place.depth >= DEEPEST ? refuse("nested too deep") : recordDirectory(walk, place, name, rules);
 	}
-	if (!stat.isFile() && !stat.isSymbolicLink()) return leaveOut(kindOf(stat));
-	const recorded = await recordFile(walk, inside(place.fd, name), name, stat);
-	if (recorded.kind === "unrecorded") return leaveOut(recorded.why);
-	return recorded.kind === "entry" ? [{ mode: recorded.mode, name, oid: recorded.oid }] : [];
+	if (!stat.isFile() && !stat.isSymbolicLink()) return refuse(kindOf(found));
+	const recorded = await recordFile(walk, place.fd, name, stat);
+	if (recorded.kind === "unrecorded") return refuse(recorded.why);
+	const { entry, known } = recorded;
+	// Only what is durable may be taken for recorded the next time.
+	if (known !== undefined) walk.batch.afterFlush(() => keep(known));
+	return entry;
 };
+
+interface Walked {
+	readonly entries: readonly TreeEntry[];
+	readonly last: KnownDirectory | undefined;
+	readonly next: KnownDirectory;
+}
 
 /** Records the given names of an open directory and everything below them. */
 export const walkPlace = async (
 	walk: Walk,
 	place: Place,
-	names: readonly Buffer[],
-	inherited: Asking = "no",
-): Promise<TreeEntry[]> => {
-	const found = names.filter((name) => !isDotGit(name)).flatMap((name) => lookAt(walk, place, name));
-	const asking = askingBelow(inherited, found);
-	const kept = asking === "yes" ? await withoutIgnored(walk, found) : found;
+	names: readonly string[],
+	inherited: Rules = NO_RULES,
+): Promise<Walked> => {
+	const now = Date.now();
+	const { last, next } = walk.cache.directory(fstatSync(place.fd, { bigint: true }));
+	const met = await meet(walk, place, names, last);
+	const rules = rulesIn(inherited, place, met, now);
+	const kept = await withoutIgnored(walk.ignore, place, met, rules, last, next);
+	next.names = names;
 	const entries: TreeEntry[] = [];
-	for (const one of kept) entries.push(...(await recordFound(walk, place, one, asking)));
-	if (Date.now() - walk.lastBreath > 20) {
-		await breathe();
-		walk.lastBreath = Date.now();
+	for (const one of kept) {
+		const { at } = one;
+		next.files[at] = one.known;
+		const keep = (known: KnownFile): void => {
+			next.files[at] = known;
+		};
+		const entry = one.known?.entry ?? (await record(walk, place, one, rules, keep));
+		if (entry !== undefined) entries.push(entry);
 	}
-	return entries;
-};
-
-/** How many files a name of an open directory stands for: itself, or those below it. Links are not followed. */
-export const countFiles = (fd: number, name: Buffer, depth = 0): number => {
-	const path = inside(fd, name);
-	if (!lstatSync(path, { throwIfNoEntry: false })?.isDirectory() || depth > DEEPEST) return 1;
-	let below: number;
-	try {
-		below = openDirectory(path);
-	} catch {
-		// What cannot be looked into counts as one.
-		return 1;
-	}
-	try {
-		return namesIn(below).reduce((sum, child) => sum + countFiles(below, child, depth + 1), 0);
-	} finally {
-		closeSync(below);
-	}
+	await takeTurns(walk);
+	return { entries, last, next };
 };
