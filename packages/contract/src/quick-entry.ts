@@ -39,6 +39,7 @@ const reasonsOf = (value: Value): Readonly<Record<string, string>> => {
 
 /** Whether a text has so few opening brackets, in strings or not, that it cannot be nested deeper than any reader goes. */
 const isShallow = (text: string): boolean => {
+	if (text.length <= JSON_MAX_DEPTH) return true;
 	let opened = 0;
 	for (let at = 0; at < text.length; at += 1) {
 		const code = text.charCodeAt(at);

@@ -176,51 +176,50 @@ export const createTranscriptCache = (): TranscriptCache => ({
 	prefix: undefined,
 });
 
-const parseBody = (ref: EntryRef, bytes: Buffer): ReadBody =>
-	bodyOf(ref.side === "user" ? { text: bytes.toString("utf8") } : { entry: parseBlocks(ref, bytes) });
+const readBody = (ref: EntryRef, bytes: Buffer): ReadEntry =>
+	readEntryOf(ref, ref.side === "user" ? { text: bytes.toString("utf8") } : { entry: parseBlocks(ref, bytes) });
+
+const readEntries = async (repo: Repo, refs: readonly EntryRef[]): Promise<readonly ReadEntry[]> => {
+	const blobs = await repo.blobs(refs.map(({ oid }) => oid));
+	return refs.flatMap((ref, at) => {
+		const bytes = blobs[at];
+		return bytes === undefined ? [] : [readBody(ref, bytes)];
+	});
+};
 
 const keyOf = ({ side, oid }: EntryRef): string => `${side} ${oid}`;
 
-/** Reads a run; what `known` does not have yet is read and kept there. */
-const readRun = async (
+/** Reads the entries that `known` does not have yet and keeps them there. */
+const readKnown = async (
 	repo: Repo,
 	known: Map<string, ReadBody>,
-	{ entries }: Pick<EntryRun, "entries">,
+	refs: readonly EntryRef[],
 ): Promise<readonly ReadEntry[]> => {
-	const fresh = entries.filter((ref) => !known.has(keyOf(ref)));
-	const blobs = await repo.blobs(fresh.map(({ oid }) => oid));
-	fresh.forEach((ref, at) => {
-		const bytes = blobs[at];
-		if (bytes !== undefined) known.set(keyOf(ref), parseBody(ref, bytes));
-	});
-	return entries.flatMap((ref) => {
+	const fresh = await readEntries(
+		repo,
+		refs.filter((ref) => !known.has(keyOf(ref))),
+	);
+	for (const { ref, ...body } of fresh) known.set(keyOf(ref), body);
+	return refs.flatMap((ref) => {
 		const body = known.get(keyOf(ref));
 		return body === undefined ? [] : [{ ref, ...body }];
 	});
 };
 
-/** Folds closed runs one after the other. What one of them holds is let go of with it. */
-const foldRuns = async (
-	repo: Repo,
-	cache: TranscriptCache,
-	from: TranscriptState,
-	runs: readonly EntryRun[],
-): Promise<TranscriptState> => {
-	const begin = (run: EntryRun | undefined): Promise<readonly ReadEntry[]> => {
-		const reading = readRun(repo, new Map(cache.read), run ?? { entries: [] });
-		// It is waited for one round later; until then a failure is nobody's.
-		reading.catch(() => undefined);
-		return reading;
-	};
+/** Folds closed runs one after the other; what one of them holds is let go of with it. */
+const foldRuns = async (repo: Repo, from: TranscriptState, runs: readonly EntryRun[]): Promise<TranscriptState> => {
+	const begin = async (run: EntryRun | undefined): Promise<readonly ReadEntry[]> =>
+		run === undefined ? [] : readEntries(repo, await run.entries());
 	let state = from;
 	let next = begin(runs[0]);
 	for (let at = 0; at < runs.length; at += 1) {
 		const entries = await next;
 		// git reads the next run while this one is folded.
 		next = begin(runs[at + 1]);
+		// It is waited for one round later; until then a failure is nobody's.
+		next.catch(() => undefined);
 		state = foldEntries(state, entries);
 	}
-	cache.read.clear();
 	return state;
 };
 
@@ -232,17 +231,19 @@ export const readTranscript = async (repo: Repo, tip: Oid, cache: TranscriptCach
 	const grown = keys.length <= closed.length && keys.every((key, index) => closed[index]?.key === key);
 	const added = closed.slice(grown ? keys.length : 0);
 	let { state } = grown ? cache.closed : { state: EMPTY };
-	if (added.length > 0) state = await foldRuns(repo, cache, state, added);
+	if (added.length > 0) {
+		state = await foldRuns(repo, state, added);
+		cache.read.clear();
+	}
 	// The last message may still take in what follows on its side; those before it are as they will stay.
 	state = { ...state, settledMessages: Math.max(0, state.messages.length - 1) };
 	if (!grown) cache.prefix = undefined;
 	cache.closed = { keys: closed.map((run) => run.key), state };
 	const open = runs.at(-1);
-	return open === undefined ? state : foldEntries(state, await readRun(repo, cache.read, open));
+	return open === undefined ? state : foldEntries(state, await readKnown(repo, cache.read, await open.entries()));
 };
 
 /** The state of the newest entries alone, from the last assistant entry on or earlier: enough to see what is open. */
 export const readTranscriptTail = async (repo: Repo, tip: Oid): Promise<TranscriptState> => {
-	const entries = await listSince(repo, tip, "assistant");
-	return foldEntries(EMPTY, await readRun(repo, new Map(), { entries }));
+	return foldEntries(EMPTY, await readEntries(repo, await listSince(repo, tip, "assistant")));
 };

@@ -20,20 +20,33 @@ export const hashObject = (type: string, body: Buffer): Oid =>
 
 const damaged = (oid: Oid, why: string): LernieError => new LernieError("GIT", `object ${oid}: ${why}`, { oid });
 
-/** Entries of a tree's body, in stored order. Throws LernieError GIT for a damaged tree or a mode this harness never writes. */
-export const parseTree = (oid: Oid, body: Buffer): TreeEntry[] => {
-	const entries: TreeEntry[] = [];
+/** Walks over a tree's body: the mode, where the name begins and ends, where the id begins. Throws LernieError GIT for a damaged one. */
+const eachEntry = (oid: Oid, body: Buffer, act: (mode: Mode, name: number, nul: number) => void): void => {
 	for (let at = 0; at < body.length; ) {
 		const space = body.indexOf(0x20, at);
 		const nul = body.indexOf(0, space);
 		if (space < 0 || nul < 0 || nul + 21 > body.length) throw damaged(oid, "the tree is cut off");
 		const mode = body.toString("latin1", at, space);
 		if (!isMode(mode)) throw damaged(oid, `mode ${mode} is not supported`);
-		entries.push({ mode, name: body.subarray(space + 1, nul), oid: body.toString("hex", nul + 1, nul + 21) });
+		act(mode, space + 1, nul);
 		at = nul + 21;
 	}
+};
+
+/** Entries of a tree's body, in stored order. Throws LernieError GIT for a damaged tree or a mode this harness never writes. */
+export const parseTree = (oid: Oid, body: Buffer): TreeEntry[] => {
+	const entries: TreeEntry[] = [];
+	eachEntry(oid, body, (mode, name, nul) => {
+		entries.push({ mode, name: body.subarray(name, nul), oid: body.toString("hex", nul + 1, nul + 21) });
+	});
 	return entries;
 };
+
+/** The files of a tree's body, in stored order, by name as text: for trees that this harness named everything in. */
+export const eachFile = (oid: Oid, body: Buffer, act: (name: string, oid: Oid) => void): void =>
+	eachEntry(oid, body, (mode, name, nul) => {
+		if (mode !== "40000") act(body.toString("utf8", name, nul), body.toString("hex", nul + 1, nul + 21));
+	});
 
 const orderByte = (entry: TreeEntry, at: number): number =>
 	at < entry.name.length ? (entry.name[at] ?? 0) : entry.mode === "40000" ? 0x2f : 0;

@@ -1,7 +1,7 @@
 import { resolve as absolute, join } from "node:path";
 import { LernieError } from "@lernie/contract";
 import { createObjectReader } from "./cat-file.ts";
-import { isOid, parseCommit, parseTree } from "./codec.ts";
+import { eachFile, isOid, parseCommit, parseTree } from "./codec.ts";
 import { createLru } from "./lru.ts";
 import { createBatch, type ObjectBatch, type ObjectStore } from "./objects.ts";
 import { createRefReader, listRefs } from "./refs.ts";
@@ -21,6 +21,8 @@ export interface Repo {
 	/** Many blobs in the order asked for, at the cost of one question; nothing of them is kept in memory. */
 	blobs(oids: readonly Oid[]): Promise<readonly Buffer[]>;
 	tree(oid: Oid): Promise<readonly TreeEntry[]>;
+	/** Acts on each file of a tree with its name as text; quicker than `tree` where the tree is read once. */
+	eachFile(oid: Oid, act: (name: string, oid: Oid) => void): Promise<void>;
 	commit(oid: Oid): Promise<Commit>;
 	/** The object of a full ref name, loose or packed; undefined when there is no such ref. */
 	resolve(ref: string): Promise<Oid | undefined>;
@@ -141,6 +143,7 @@ export const openRepo = (gitDir: string): Repo => {
 		blob,
 		blobs: many,
 		tree,
+		eachFile: async (oid, act) => eachFile(oid, await readAs(oid, "tree"), act),
 		commit,
 		resolve: async (ref) => resolveRef(ref),
 		list: (prefix) => listRefs(root, prefix),

@@ -30,81 +30,77 @@ export const entryName = (number: number, side: Side, origin: string): string =>
 const entryBlock = (number: number): string | undefined =>
 	number < BLOCK ? undefined : String(Math.floor(number / BLOCK) * BLOCK);
 
-const readName = (entry: TreeEntry): EntryRef | undefined => {
-	if (entry.mode === "40000") return undefined;
-	const match = ENTRY.exec(entry.name.toString("utf8"));
+const refOf = (name: string, oid: Oid): EntryRef | undefined => {
+	const match = ENTRY.exec(name);
 	if (match === null) return undefined;
 	const [, digits = "", origin = "", extension = ""] = match;
 	const side = extension === "md" ? "user" : origin === "tool" ? "tool" : "assistant";
-	return { number: Number(digits), origin, side, oid: entry.oid };
+	return { number: Number(digits), origin, side, oid };
 };
 
-const byNumber = (a: EntryRef, b: EntryRef): number => a.number - b.number;
+const inOrder = (refs: EntryRef[]): readonly EntryRef[] => refs.sort((a, b) => a.number - b.number);
 
 /** Entries of a tree stay the same objects while it grows, so a name is read once; null is no transcript entry. */
 const readNames = new WeakMap<TreeEntry, EntryRef | null>();
 
-const refOf = (entry: TreeEntry): EntryRef | null => {
+const readName = (entry: TreeEntry): EntryRef | null => {
 	const known = readNames.get(entry);
 	if (known !== undefined) return known;
-	const ref = readName(entry) ?? null;
+	const ref = entry.mode === "40000" ? null : (refOf(entry.name.toString("utf8"), entry.oid) ?? null);
 	readNames.set(entry, ref);
 	return ref;
 };
 
 const entriesOf = (tree: readonly TreeEntry[]): readonly EntryRef[] =>
-	tree.flatMap((entry) => refOf(entry) ?? []).sort(byNumber);
+	inOrder(tree.flatMap((entry) => readName(entry) ?? []));
 
 /** One run of entries that changes only at its end: the flat ones, or one block's. `key` changes when its entries do. */
 export interface EntryRun {
 	readonly key: string;
-	readonly entries: readonly EntryRef[];
+	readonly entries: () => Promise<readonly EntryRef[]>;
 }
 
-interface MessagesTree {
-	readonly flat: readonly EntryRef[];
-	/** The directories of the blocks, oldest first. */
-	readonly blocks: readonly TreeEntry[];
-}
+/** The files of a block that is full, off the bytes of its tree: ten thousand names are read for one request, each once. */
+const readBlock = async (repo: Repo, block: Oid): Promise<readonly EntryRef[]> => {
+	const refs: EntryRef[] = [];
+	await repo.eachFile(block, (name, oid) => {
+		const ref = refOf(name, oid);
+		if (ref !== undefined) refs.push(ref);
+	});
+	return inOrder(refs);
+};
 
 const blockNumber = ({ name }: TreeEntry): number => Number(name.toString("latin1"));
 
-const readMessagesTree = async (repo: Repo, tip: Oid): Promise<MessagesTree> => {
+/** The transcript at a commit, in order, run by run (D23). What is in a block is read when it is asked for. */
+export const listRuns = async (repo: Repo, tip: Oid): Promise<readonly EntryRun[]> => {
 	const messages = await repo.find(tip, "messages");
-	if (messages === undefined) return { flat: [], blocks: [] };
+	if (messages === undefined) return [];
 	const tree = await repo.tree(messages.oid);
+	const flat = entriesOf(tree);
 	const blocks = tree
 		.filter((entry) => entry.mode === "40000" && /^\d+$/.test(entry.name.toString("latin1")))
 		.sort((a, b) => blockNumber(a) - blockNumber(b));
-	return { flat: entriesOf(tree), blocks };
-};
-
-/** The transcript at a commit, in order, run by run (D23). */
-export const listRuns = async (repo: Repo, tip: Oid): Promise<readonly EntryRun[]> => {
-	const { flat, blocks } = await readMessagesTree(repo, tip);
-	const runs = await Promise.all(
-		blocks.map(async (block) => ({ key: block.oid, entries: entriesOf(await repo.tree(block.oid)) })),
-	);
-	return [{ key: flat.map((entry) => entry.oid).join(), entries: flat }, ...runs].filter(
-		(run) => run.entries.length > 0,
-	);
+	const runs = blocks.map(({ oid }, at) => {
+		const growing = at === blocks.length - 1;
+		return { key: oid, entries: async () => (growing ? entriesOf(await repo.tree(oid)) : readBlock(repo, oid)) };
+	});
+	return [{ key: flat.map((entry) => entry.oid).join(), entries: () => Promise.resolve(flat) }, ...runs];
 };
 
 /** The newest entries: the last one of a side and what follows it, or all where there is none. Reads the end, not the whole. */
 export const listSince = async (repo: Repo, tip: Oid, side: Side): Promise<readonly EntryRef[]> => {
-	const { flat, blocks } = await readMessagesTree(repo, tip);
 	let entries: readonly EntryRef[] = [];
-	const found = (): number => entries.findLastIndex((entry) => entry.side === side);
-	for (const block of blocks.toReversed()) {
-		entries = [...entriesOf(await repo.tree(block.oid)), ...entries];
-		if (found() !== -1) return entries.slice(found());
+	for (const run of (await listRuns(repo, tip)).toReversed()) {
+		entries = [...(await run.entries()), ...entries];
+		const from = entries.findLastIndex((entry) => entry.side === side);
+		if (from !== -1) return entries.slice(from);
 	}
-	entries = [...flat, ...entries];
-	return entries.slice(Math.max(found(), 0));
+	return entries;
 };
 
 export const listEntries = async (repo: Repo, tip: Oid): Promise<readonly EntryRef[]> =>
-	(await listRuns(repo, tip)).flatMap((run) => run.entries);
+	(await Promise.all((await listRuns(repo, tip)).map((run) => run.entries()))).flat();
 
 /** The text of a message entry; bytes that are not UTF-8 are replaced. */
 export const readMessage = async (repo: Repo, ref: EntryRef): Promise<string> =>
