@@ -183,6 +183,20 @@ verifies("stop-own-group", "an agent that stops itself from one of its calls end
 	expect(processesNaming(ws.root)).toEqual([]);
 });
 
+verifies("stop-left", "where nobody drives, what a killed driver left is ended", async () => {
+	const ws = await create();
+	tickTool(ws, "slow", `${startFamily(ws)}\n: > ${ws.path("slow.ready")}\nwait`);
+	const run = await isRunning(ws);
+	process.kill(run.pid, "SIGKILL");
+	await run.ended;
+	expect(familyOf(ws).filter(isAlive)).toHaveLength(4);
+	const ran = await ws.in(["--json", "stop", run.agent]);
+	expect([ran.code, JSON.parse(ran.stdout)]).toEqual([0, { id: run.agent, outcome: "idle" }]);
+	expect([familyOf(ws).filter(isAlive), ofCalls(ws, run.agent)]).toEqual([[], []]);
+	expect(await ws.advance(run.agent)).toMatchObject({ code: 0 });
+	expect(ticks(ws)).toEqual(["slow"]);
+});
+
 verifies("stop-verb", "with --json it prints one document", async () => {
 	const ws = await create();
 	waitingTool(ws, "slow");

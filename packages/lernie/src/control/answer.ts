@@ -31,7 +31,7 @@ export const late = ({ timeoutSeconds }: Pick<CommandControl, "timeoutSeconds">)
 export const endedBy = (exit: ChildExit, stderr: Buffer): Ruling =>
 	exit.kind === "signalled"
 		? fault(`terminated by signal ${exit.number}`)
-		: fault(`exited ${exit.code}; stderr: ${stderr.toString("utf8").trim()}`);
+		: fault(`exited ${exit.code}; stderr: ${stderr.toString("utf8").trim() || "(empty)"}`);
 
 /** What a consult came to. Never rejects; a fault names the control and the tool, and says that the call was not run. */
 export const adjudicated = async (

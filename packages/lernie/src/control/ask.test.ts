@@ -70,7 +70,7 @@ describe("the shipped control", () => {
 
 	test("a request it cannot read gets no verdict", async () => {
 		const broken = { ...QUESTION, call: { id: "t1", name: "bash", input: "{" } };
-		expect(detailOf(await at(SHIPPED).adjudicate(broken))).toMatch(/exited 2; stderr: $/);
+		expect(detailOf(await at(SHIPPED).adjudicate(broken))).toMatch(/exited 2; stderr: \(empty\)$/);
 	});
 });
 

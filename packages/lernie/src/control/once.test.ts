@@ -138,6 +138,18 @@ describe("a control that cannot answer", () => {
 		expect(detailOf(await answer)).toContain("terminated by signal 15");
 	});
 
+	test("because of a stop, though something in a session of its own holds its stdout", async () => {
+		const pid = join(workspace, "holder");
+		const stop = new AbortController();
+		const answer = asked(`(setsid sh -c 'echo $$ > ${pid}; exec sleep 60' &); exec sleep 60`, { stop: stop.signal });
+		while (!existsSync(pid) || readFileSync(pid, "utf8") === "") await new Promise((resolve) => setTimeout(resolve, 5));
+		stop.abort();
+		expect(detailOf(await answer)).toContain("terminated by signal 15");
+		const holder = Number(readFileSync(pid, "utf8"));
+		expect(alive(holder)).toBe(true);
+		process.kill(holder, "SIGKILL");
+	});
+
 	test("after a stop is not started", async () => {
 		const ran = join(workspace, "ran-after-stop");
 		const answer = await asked(`touch ${ran}; echo '{"verdict":"pass"}'`, { stop: AbortSignal.abort() });

@@ -1,5 +1,5 @@
 import { errnoOf, LernieError } from "@lernie/contract";
-import { inboxDirectory } from "../workspace/layout.ts";
+import { inboxDirectory, isDirectory } from "../workspace/layout.ts";
 import { acquireLease, isLeaseHeld } from "../workspace/lease.ts";
 import { isAlive, type Owner, readOwner } from "./owner.ts";
 import { endEverything } from "./recover.ts";
@@ -49,26 +49,38 @@ const holder = async ({ layout, repo, effects }: Place, agent: string): Promise<
 };
 
 /**
- * Ends the process that drives an agent (CONTRACTS §5): it is told to, and has 6 s to end its children, answer the open
- * calls and go; then it is killed, with every group on its open call records and whatever carries the mark of one of the
- * agent's calls. The next drive then answers for it as for any that died. Throws `LEASE` where it cannot be signalled.
+ * Ends what a dead driver left. Under the lease, so that nothing of a driver that has begun meanwhile is ended; such a one
+ * ends what was left itself.
  */
-export const stopAgent = async (place: Place, agent: string): Promise<StopOutcome> => {
-	const owner = await holder(place, agent);
-	if (owner === undefined) return "idle";
-	send(owner.pid, "SIGTERM");
-	if (await gone(place, owner, PATIENCE_MS)) return "stopped";
-	send(owner.pid, "SIGKILL");
-	await gone(place, owner, PATIENCE_MS);
-	// Under the lease, so that nothing of a driver that has begun meanwhile is ended; such a one ends what was left itself.
-	const lease = await acquireLease(inboxDirectory(place.layout, agent));
-	if (lease === undefined) return "killed";
+const endLeftBehind = async ({ layout }: Place, agent: string): Promise<void> => {
+	const inbox = inboxDirectory(layout, agent);
+	const lease = isDirectory(inbox) ? await acquireLease(inbox) : undefined;
+	if (lease === undefined) return;
 	try {
-		await endEverything({ layout: place.layout, agent }, async () => {
+		await endEverything({ layout, agent }, async () => {
 			if (!lease.intact()) throw new LernieError("OWNER_LOST", `agent ${agent}: its inbox was replaced`, { agent });
 		});
 	} finally {
 		await lease.release();
 	}
+};
+
+/**
+ * Ends the process that drives an agent (CONTRACTS §5): it is told to, and has 6 s to end its children, answer the open
+ * calls and go; then it is killed, with every group on its open call records and whatever carries the mark of one of the
+ * agent's calls. The next drive then answers for it as for any that died. Where nobody drives, what a killed driver left is
+ * ended all the same. Throws `LEASE` where it cannot be signalled.
+ */
+export const stopAgent = async (place: Place, agent: string): Promise<StopOutcome> => {
+	const owner = await holder(place, agent);
+	if (owner === undefined) {
+		await endLeftBehind(place, agent);
+		return "idle";
+	}
+	send(owner.pid, "SIGTERM");
+	if (await gone(place, owner, PATIENCE_MS)) return "stopped";
+	send(owner.pid, "SIGKILL");
+	await gone(place, owner, PATIENCE_MS);
+	await endLeftBehind(place, agent);
 	return "killed";
 };

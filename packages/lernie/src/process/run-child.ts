@@ -93,6 +93,8 @@ const follow = async (child: ChildProcess, pid: number, streams: Streams, option
 	const end = (graceMs: number): void => {
 		ending ??= terminateGroup(pid, graceMs).then((ended) => {
 			if (!ended) abandoned.resolve();
+			// Who still holds a stream is not of the group, and has nothing to say any more.
+			letGoOnceRead(0);
 		});
 	};
 	const onStop = (): void => end(options.graceMs);

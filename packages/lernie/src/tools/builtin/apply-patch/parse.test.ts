@@ -89,13 +89,21 @@ describe("what is refused, with its line", () => {
 	])("%s", (_, input, why) => expect(whyOf(input).slice(0, why.length)).toBe(why));
 });
 
+test.each(["*** Delete File:  lead", "*** Delete File: trail ", "*** Delete File: k\u00a0", "*** Add File: tab\t"])(
+	"a path that would be another one trimmed is refused: %j",
+	(header) => {
+		const parsed = parsePatch(inside(header));
+		expect(parsed).toMatchObject({ ok: false, why: expect.stringContaining("begins or ends with white space") });
+	},
+);
+
 describe("what is read", () => {
-	test("sections with their lines, paths trimmed, blank lines around the envelope ignored", () => {
+	test("sections with their lines, blank lines around the envelope ignored", () => {
 		const text = inside(
-			"*** Add File:  a b ",
+			"*** Add File: a b",
 			"+",
 			"+ x",
-			"*** Delete File: c\t",
+			"*** Delete File: c",
 			"*** Update File: d",
 			"*** Move to: e",
 			"-y",

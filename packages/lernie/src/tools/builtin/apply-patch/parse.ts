@@ -64,12 +64,14 @@ export const textsWithout = (kind: HunkLine["kind"], lines: readonly HunkLine[])
 /** A header line with what it names. The blank behind the colon is part of the word: nothing else is read as a header. */
 const headerOf = (text: string): { kind: "add" | "delete" | "update" | "move"; path: string } | undefined => {
 	for (const [kind, word] of HEADERS)
-		if (text === word || text.startsWith(`${word} `)) return { kind, path: text.slice(word.length).trim() };
+		if (text === word || text.startsWith(`${word} `)) return { kind, path: text.slice(word.length + 1) };
 	return undefined;
 };
 
 const checkPath = ({ path, line }: PatchPath): Outcome<undefined> => {
-	if (path === "") return at(line, "the path is missing");
+	if (path.trim() === "") return at(line, "the path is missing");
+	// Trimmed, it would be another file; who judges a patch reads its paths trimmed.
+	if (path !== path.trim()) return at(line, "the path begins or ends with white space; write it without");
 	if (path.includes("\0")) return at(line, "the path holds a NUL character");
 	return path.endsWith("/") ? at(line, `${path} names a directory, not a file`) : fine;
 };
@@ -172,7 +174,7 @@ export const parsePatch = (input: string): Outcome<readonly Operation[]> => {
 	const sections: Section[] = [];
 	for (const [index, raw] of found.value.body.entries()) {
 		const line = found.value.from + index + 1;
-		const header = headerOf(raw.trimEnd());
+		const header = headerOf(withoutReturn(raw));
 		const section = sections.at(-1);
 		if (header === undefined) {
 			const read = readLine(section, raw, line);
