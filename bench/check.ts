@@ -3,6 +3,7 @@ import { measureFlood } from "./flood.ts";
 import { measureHeld } from "./held.ts";
 import { processorMs, spawnMs } from "./measure.ts";
 import { measureResume } from "./resume.ts";
+import { measureScan } from "./scan.ts";
 import { measureSteps } from "./steps.ts";
 
 /** The budgets of DESIGN §10 that hold on any machine: counts, memory, and ratios to bare acts of the same run. Exit code 1 over one. */
@@ -37,6 +38,11 @@ const heldRatio = async (): Promise<number> => {
 	return held.processorMs / bareProcessorMs();
 };
 
+const scanRatio = async (): Promise<number> => {
+	const { unchangedMs, bareMs } = await measureScan(3500);
+	return unchangedMs / bareMs;
+};
+
 const steps = await measureSteps([200, 700]);
 const last = steps.at(-1);
 const first = steps[0];
@@ -51,6 +57,7 @@ const rows: readonly (readonly [string, number, number])[] = [
 	["MiB of that resume", Math.max(...peaks), MEMORY],
 	["processor time of lernie held with 200 held agents, times node -e 0", await least(12, heldRatio), 12],
 	["processes of 200 held agents", processes, 0],
+	["a scan of 3,500 unchanged files, times a bare lstat of each", await least(3, scanRatio), 3],
 	["MiB of a driver under a flood of 256 MiB", await measureFlood(2 ** 28), MEMORY],
 ];
 for (const [what, value, budget] of rows)

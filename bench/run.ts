@@ -4,6 +4,7 @@ import { measureFlood } from "./flood.ts";
 import { measureHeld } from "./held.ts";
 import { spawnMs, yardsticks } from "./measure.ts";
 import { measureResume } from "./resume.ts";
+import { measureScan, measureScanMemory } from "./scan.ts";
 import { measureExternal, measureSteps } from "./steps.ts";
 
 /** `npm run bench`: the budgets of DESIGN §10 that this build can be held to, as multiples of bare acts in the same run. */
@@ -52,3 +53,10 @@ say(
 		`${times(held.textMs, bare.nodeMs)} and ${times(held.jsonMs, bare.nodeMs)} node -e 0, ${times(held.processorMs, bare.nodeProcessorMs)} its processor time`,
 );
 say(`driver under a flood of 2 GiB: ${(await measureFlood(2 ** 31)).toFixed(0)} MiB (budget 150)`);
+
+const scan = await measureScan(35_000);
+say(
+	`scan of 35,000 unchanged files: ${scan.unchangedMs.toFixed(0)} ms = ${times(scan.unchangedMs, scan.bareMs)} a bare lstat of each (budget 3); ` +
+		`one changed ${scan.changedMs.toFixed(0)} ms, at the start of a drive ${scan.coldMs.toFixed(0)} ms, all new ${scan.firstMs.toFixed(0)} ms; ` +
+		`driver ${(await measureScanMemory(35)).toFixed(0)} MiB`,
+);

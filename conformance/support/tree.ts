@@ -33,9 +33,9 @@ export const workListing = (ws: Workspace, commit: string): Listing =>
 			.split("\0")
 			.filter((line) => line !== "")
 			.map((line) => {
-				const [head = "", path = ""] = line.split("\t");
-				const [mode, , oid] = head.split(" ");
-				return [path, `${mode} ${oid}`] as const;
+				const tab = line.indexOf("\t");
+				const [mode, , oid] = line.slice(0, tab).split(" ");
+				return [line.slice(tab + 1), `${mode} ${oid}`] as const;
 			})
 			.filter(([path]) => !HARNESS.test(path)),
 	);

@@ -27,10 +27,27 @@ const MESSAGES = Buffer.from("messages");
 
 export const isHarnessPath = (name: Buffer): boolean => HARNESS_PATHS.includes(name.toString("latin1"));
 
+/** How much of a commit may name what was left out: an agent can make a million pipes, and every commit would name them. */
+const NAMED_BYTES = 64 * 1024;
+
+/** What was left out, each by its path and why, and how many more there are. No path begins with `*`: it is percent-encoded. */
+const unrecordedTrailers = ({ unrecorded }: Snapshot): Trailers => {
+	const lines: string[] = [];
+	let bytes = 0;
+	for (const { path, why } of unrecorded) {
+		const line = `${percentEncode(path)} ${why}`;
+		bytes += line.length;
+		if (bytes > NAMED_BYTES) break;
+		lines.push(line);
+	}
+	const more = unrecorded.length - lines.length;
+	return [...lines, ...(more === 0 ? [] : [`* ${more} more`])].map((line) => [TRAILER.unrecorded, line] as const);
+};
+
 /** What could not be recorded, or was not the agent's to write, as trailers (CONTRACTS §7). */
 const snapshotTrailers = (snapshot: Snapshot): Trailers => [
 	...(snapshot.restored === 0 ? [] : [[TRAILER.restored, String(snapshot.restored)] as const]),
-	...snapshot.unrecorded.map(({ path, why }) => [TRAILER.unrecorded, `${percentEncode(path)} ${why}`] as const),
+	...unrecordedTrailers(snapshot),
 ];
 
 /** A call may have removed its agent's directory or put something else in its place: its result is committed all the same. */

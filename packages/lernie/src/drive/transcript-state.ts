@@ -180,11 +180,15 @@ const readBody = (ref: EntryRef, bytes: Buffer): ReadEntry =>
 	readEntryOf(ref, ref.side === "user" ? { text: bytes.toString("utf8") } : { entry: parseBlocks(ref, bytes) });
 
 const readEntries = async (repo: Repo, refs: readonly EntryRef[]): Promise<readonly ReadEntry[]> => {
-	const blobs = await repo.blobs(refs.map(({ oid }) => oid));
-	return refs.flatMap((ref, at) => {
-		const bytes = blobs[at];
-		return bytes === undefined ? [] : [readBody(ref, bytes)];
-	});
+	const read: ReadEntry[] = [];
+	await repo.eachBlob(
+		refs.map(({ oid }) => oid),
+		(bytes, at) => {
+			const ref = refs[at];
+			if (ref !== undefined) read.push(readBody(ref, bytes));
+		},
+	);
+	return read;
 };
 
 const keyOf = ({ side, oid }: EntryRef): string => `${side} ${oid}`;

@@ -6,17 +6,21 @@ import type { Oid, RawObject } from "./types.ts";
 /** Reads objects through one kept-alive git. `undefined` is an object that is not there. */
 export interface ObjectReader {
 	contents(oid: Oid): Promise<RawObject | undefined>;
-	/** Many at once, in the order asked for: costs git and this process less than one by one. */
-	contentsOf(oids: readonly Oid[]): Promise<readonly (RawObject | undefined)[]>;
+	/**
+	 * Many at once, each handed over when it comes, in the order asked for: costs git and this process less than one by one,
+	 * and git waits while one is dealt with. What `act` throws is thrown; it is not called again then.
+	 */
+	each(oids: readonly Oid[], act: (found: RawObject | undefined, at: number) => void): Promise<void>;
 	close(): Promise<void>;
 }
 
-/** What was asked for at once, and is answered at once. */
+/** What was asked for at once. */
 interface Question {
-	readonly replies: Reply[];
 	open: number;
-	resolve(replies: readonly Reply[]): void;
-	reject(error: LernieError): void;
+	failed: boolean;
+	act(reply: Reply, at: number): void;
+	resolve(): void;
+	reject(error: unknown): void;
 }
 
 interface Request {
@@ -26,10 +30,21 @@ interface Request {
 	tries: number;
 }
 
+const fail = (question: Question, error: unknown): void => {
+	question.failed = true;
+	question.reject(error);
+};
+
 const answer = ({ question, at }: Request, reply: Reply): void => {
-	question.replies[at] = reply;
+	if (question.failed) return;
+	try {
+		question.act(reply, at);
+	} catch (error) {
+		fail(question, error);
+		return;
+	}
 	question.open -= 1;
-	if (question.open === 0) question.resolve(question.replies);
+	if (question.open === 0) question.resolve();
 };
 
 // A request that two children died of is at fault itself (a damaged object); the others are asked again.
@@ -66,7 +81,7 @@ export const createObjectReader = (gitDir: string): ObjectReader => {
 		});
 	};
 	const failAll = (error: LernieError): void => {
-		for (const { question } of queue.splice(0)) question.reject(error);
+		for (const { question } of queue.splice(0)) fail(question, error);
 	};
 	const died = (errors: string): void => {
 		child = undefined;
@@ -75,7 +90,7 @@ export const createObjectReader = (gitDir: string): ObjectReader => {
 		head.tries += 1;
 		if (head.tries >= TRIES) {
 			settle(({ oid, question }) =>
-				question.reject(new LernieError("GIT", `object ${oid} cannot be read: ${errors || "git ended"}`, { oid })),
+				fail(question, new LernieError("GIT", `object ${oid} cannot be read: ${errors || "git ended"}`, { oid })),
 			);
 		}
 		if (queue.length > 0) child = start();
@@ -111,20 +126,26 @@ export const createObjectReader = (gitDir: string): ObjectReader => {
 		if (idle) holdProcess(child, true);
 		sendLater(request);
 	};
-	const ask = (oids: readonly Oid[]): Promise<readonly Reply[]> =>
+	const each: ObjectReader["each"] = (oids, act) =>
 		new Promise((resolve, reject) => {
 			if (closed) {
 				reject(new LernieError("GIT", "the repository is closed", { gitDir }));
 				return;
 			}
-			const question: Question = { replies: [], open: oids.length, resolve, reject };
-			if (oids.length === 0) resolve([]);
+			if (oids.length === 0) resolve();
+			const question: Question = { open: oids.length, failed: false, act, resolve, reject };
 			for (const [at, oid] of oids.entries()) enqueue({ oid, question, at, tries: 0 });
 		});
 
 	return {
-		contents: async (oid) => (await ask([oid]))[0],
-		contentsOf: ask,
+		each,
+		contents: async (oid) => {
+			let found: RawObject | undefined;
+			await each([oid], (reply) => {
+				found = reply;
+			});
+			return found;
+		},
 		close: async () => {
 			closed = true;
 			if (child !== undefined) await endChild(child);

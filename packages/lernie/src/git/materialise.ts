@@ -3,11 +3,9 @@ import { LernieError, messageOf } from "@lernie/contract";
 import { checkEntry } from "./codec.ts";
 import { writeAll } from "./loose.ts";
 import type { Repo } from "./repo.ts";
-import type { TreeEntry } from "./types.ts";
+import type { Mode, TreeEntry } from "./types.ts";
 
 const SLASH = Buffer.from("/");
-// Bounds what is in memory at once; a blob may be 100 MiB.
-const WIDTH = 4;
 
 const writeNew = (path: Buffer, body: Buffer, mode: number): void => {
 	const fd = openSync(path, "wx", mode);
@@ -18,30 +16,28 @@ const writeNew = (path: Buffer, body: Buffer, mode: number): void => {
 	}
 };
 
-const writeEntry = async (repo: Repo, entry: TreeEntry, path: Buffer): Promise<void> => {
-	switch (entry.mode) {
-		case "40000":
-			mkdirSync(path);
-			return writeEntries(repo, await repo.tree(entry.oid), path);
-		case "120000":
-			return symlinkSync(await repo.blob(entry.oid), path);
-		case "100755":
-			return writeNew(path, await repo.blob(entry.oid), 0o777);
-		case "100644":
-			return writeNew(path, await repo.blob(entry.oid), 0o666);
-		default:
-			return entry.mode satisfies never;
-	}
+const writeFile = (path: Buffer, mode: Exclude<Mode, "40000">, body: Buffer): void => {
+	if (mode === "120000") symlinkSync(body, path);
+	else writeNew(path, body, mode === "100755" ? 0o777 : 0o666);
 };
 
 const writeEntries = async (repo: Repo, entries: readonly TreeEntry[], dir: Buffer): Promise<void> => {
 	for (const entry of entries) checkEntry(entry);
 	const pathOf = ({ name }: TreeEntry): Buffer => Buffer.concat([dir, SLASH, name]);
 	const files = entries.filter(({ mode }) => mode !== "40000");
-	for (let at = 0; at < files.length; at += WIDTH) {
-		await Promise.all(files.slice(at, at + WIDTH).map((entry) => writeEntry(repo, entry, pathOf(entry))));
+	await repo.eachBlob(
+		files.map(({ oid }) => oid),
+		(body, at) => {
+			const entry = files[at];
+			if (entry !== undefined && entry.mode !== "40000") writeFile(pathOf(entry), entry.mode, body);
+		},
+	);
+	for (const entry of entries) {
+		if (entry.mode !== "40000") continue;
+		const path = pathOf(entry);
+		mkdirSync(path);
+		await writeEntries(repo, await repo.tree(entry.oid), path);
 	}
-	for (const entry of entries) if (entry.mode === "40000") await writeEntry(repo, entry, pathOf(entry));
 };
 
 const makeEmpty = (dir: string): void => {

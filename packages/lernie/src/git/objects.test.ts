@@ -126,13 +126,21 @@ test("a damaged object fails alone: requests before it and behind it are answere
 		writeFileSync(path, bytes.subarray(0, bytes.length - 12));
 		const other = openRepo(gitDir);
 		const whole = (await repo.find(oid, "f"))?.oid ?? "";
-		const [first, bad, good, many] = await Promise.allSettled([
-			other.blobs([whole, whole]),
+		const seen: string[] = [];
+		const see = (body: Buffer, at: number): void => void seen.push(`${at} ${body.length}`);
+		const stop = (): void => {
+			throw new Error("enough");
+		};
+		const [first, bad, good, many, stopped] = await Promise.allSettled([
+			other.eachBlob([whole, whole], see),
 			other.blob(damaged),
 			other.read(oid),
-			other.blobs([whole, damaged]),
+			other.eachBlob([whole, damaged, whole], see),
+			other.eachBlob([whole, whole], stop),
 		]);
-		expect(first).toMatchObject({ status: "fulfilled", value: [{ length: 7 }, { length: 7 }] });
+		expect([first.status, ...seen.slice(0, 2)]).toEqual(["fulfilled", "0 7", "1 7"]);
+		expect(seen.slice(2)).toEqual(["0 7"]);
+		expect(stopped).toMatchObject({ status: "rejected", reason: { message: "enough" } });
 		expect(bad).toMatchObject({ status: "rejected", reason: { code: expect.stringMatching(/^GIT/) } });
 		expect(good).toMatchObject({ status: "fulfilled", value: { type: "commit" } });
 		expect(many).toMatchObject({ status: "rejected" });

@@ -1,4 +1,4 @@
-import { type BigIntStats, closeSync, constants, lstatSync, openSync, readdirSync } from "node:fs";
+import { type BigIntStats, closeSync, constants, fstatSync, lstatSync, openSync, readdirSync } from "node:fs";
 
 /** A directory that is open: everything in it is reached through its descriptor, so that no link can lead out of it. */
 export interface Place {
@@ -46,7 +46,34 @@ export const namesIn = (fd: number): string[] => readdirSync(`/proc/self/fd/${fd
 
 export const pathOf = ({ path }: Place, name: string): string => (path === "" ? name : `${path}/${name}`);
 
-export const statusOf = (fd: number, name: string): BigIntStats => lstatSync(inside(fd, name), { bigint: true });
+/** What tells that nothing was done to a file: a change to its content, type or mode changes one of these. */
+export type Status = Readonly<Pick<BigIntStats, "dev" | "ino" | "size" | "mode" | "mtimeNs" | "ctimeNs">>;
+
+/** A third of what Node answers, and of the memory. */
+const pick = ({ dev, ino, size, mode, mtimeNs, ctimeNs }: BigIntStats): Status => ({
+	dev,
+	ino,
+	size,
+	mode,
+	mtimeNs,
+	ctimeNs,
+});
+
+export const statusOf = (fd: number, name: string): Status => pick(lstatSync(inside(fd, name), { bigint: true }));
+
+export const statusOfOpen = (fd: number): Status => pick(fstatSync(fd, { bigint: true }));
+
+export type Kind = "file" | "directory" | "link" | "socket" | "pipe" | "device";
+
+const KINDS: ReadonlyMap<number, Kind> = new Map([
+	[constants.S_IFREG, "file"],
+	[constants.S_IFDIR, "directory"],
+	[constants.S_IFLNK, "link"],
+	[constants.S_IFSOCK, "socket"],
+	[constants.S_IFIFO, "pipe"],
+]);
+
+export const kindOf = ({ mode }: Status): Kind => KINDS.get(Number(mode) & constants.S_IFMT) ?? "device";
 
 /** How many files a name of an open directory stands for: itself, or those below it. Links are not followed. */
 export const countFiles = (fd: number, name: string, depth = 0): number => {

@@ -1,9 +1,9 @@
-import { type BigIntStats, closeSync, constants, fstatSync, openSync, readlinkSync } from "node:fs";
+import { closeSync, constants, openSync, readlinkSync } from "node:fs";
 import { errnoOf, LernieError, messageOf } from "@lernie/contract";
 import { hashObject } from "./codec.ts";
 import { judgeSpecialFile } from "./judge.ts";
 import type { ObjectBatch } from "./objects.ts";
-import { bytesOf, inside, lastingBytesOf, statusOf } from "./place.ts";
+import { bytesOf, inside, kindOf, lastingBytesOf, type Status, statusOf, statusOfOpen } from "./place.ts";
 import { isSameFile, type KnownFile, knownFile, type SnapshotCache } from "./snapshot-cache.ts";
 import { specialName } from "./special-names.ts";
 import { readSmall } from "./stream.ts";
@@ -45,7 +45,7 @@ export const whyUnreadable = (error: unknown): string => {
 	return `cannot be read (${errno})`;
 };
 
-const ownerMode = (stat: BigIntStats): Mode => ((stat.mode & 0o100n) === 0n ? "100644" : "100755");
+const ownerMode = (stat: Status): Mode => ((stat.mode & 0o100n) === 0n ? "100644" : "100755");
 
 /** git's verdict on a file that git itself would read; each content is judged once. */
 const judge = async ({ cache }: RecordContext, name: string, body: Buffer): Promise<string | null> => {
@@ -61,7 +61,7 @@ const judge = async ({ cache }: RecordContext, name: string, body: Buffer): Prom
 	}
 };
 
-const entryOf = (stat: BigIntStats, entry: TreeEntry, readMs: number): Recorded => ({
+const entryOf = (stat: Status, entry: TreeEntry, readMs: number): Recorded => ({
 	kind: "entry",
 	entry,
 	known: knownFile(stat, entry, readMs),
@@ -70,7 +70,7 @@ const entryOf = (stat: BigIntStats, entry: TreeEntry, readMs: number): Recorded 
 const readOpened = async (
 	context: RecordContext,
 	name: string,
-	stat: BigIntStats,
+	stat: Status,
 	fd: number,
 	readMs: number,
 ): Promise<Recorded> => {
@@ -84,21 +84,16 @@ const readOpened = async (
 	return verdict === null ? entryOf(stat, { ...file, oid: context.batch.blob(body) }, readMs) : unrecorded(verdict);
 };
 
-const recordRegular = async (
-	context: RecordContext,
-	place: number,
-	name: string,
-	stat: BigIntStats,
-): Promise<Recorded> => {
+const recordRegular = async (context: RecordContext, place: number, name: string, stat: Status): Promise<Recorded> => {
 	if (stat.size > LARGEST) return unrecorded("larger than 100 MiB");
 	if (stat.size > LARGEST_SPECIAL && specialName(name) !== undefined) return unrecorded("too large to be checked");
 	const readMs = Date.now();
 	// Not followed and not waited for: a link or a pipe may have taken the file's place.
 	const fd = openSync(inside(place, name), constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
 	try {
-		if (!isSameFile(fstatSync(fd, { bigint: true }), stat)) throw changed();
+		if (!isSameFile(statusOfOpen(fd), stat)) throw changed();
 		const recorded = await readOpened(context, name, stat, fd, readMs);
-		if (!isSameFile(fstatSync(fd, { bigint: true }), stat)) throw changed();
+		if (!isSameFile(statusOfOpen(fd), stat)) throw changed();
 		return recorded;
 	} finally {
 		closeSync(fd);
@@ -109,10 +104,10 @@ const recordOnce = (
 	context: RecordContext,
 	place: number,
 	name: string,
-	stat: BigIntStats,
+	stat: Status,
 ): Promise<Recorded> | Recorded => {
-	if (stat.isFile()) return recordRegular(context, place, name, stat);
-	if (!stat.isSymbolicLink()) throw changed();
+	if (kindOf(stat) === "file") return recordRegular(context, place, name, stat);
+	if (kindOf(stat) !== "link") throw changed();
 	if (specialName(name) === "gitmodules") return unrecorded("git refuses a link of this name");
 	const readMs = Date.now();
 	const oid = context.batch.blob(readlinkSync(inside(place, name), { encoding: "buffer" }));
@@ -128,7 +123,7 @@ export const recordFile = async (
 	context: RecordContext,
 	place: number,
 	name: string,
-	stat: BigIntStats,
+	stat: Status,
 ): Promise<Recorded> => {
 	try {
 		return await recordOnce(context, place, name, stat);

@@ -18,8 +18,8 @@ export interface Repo {
 	readonly gitDir: string;
 	read(oid: Oid): Promise<RawObject>;
 	blob(oid: Oid): Promise<Buffer>;
-	/** Many blobs in the order asked for, at the cost of one question; nothing of them is kept in memory. */
-	blobs(oids: readonly Oid[]): Promise<readonly Buffer[]>;
+	/** Acts on many blobs in the order asked for, at the cost of one question; one at a time is in memory. */
+	eachBlob(oids: readonly Oid[], act: (body: Buffer, at: number) => void): Promise<void>;
 	tree(oid: Oid): Promise<readonly TreeEntry[]>;
 	/** Acts on each file of a tree with its name as text; quicker than `tree` where the tree is read once. */
 	eachFile(oid: Oid, act: (name: string, oid: Oid) => void): Promise<void>;
@@ -100,15 +100,13 @@ export const openRepo = (gitDir: string): Repo => {
 		if (body.length <= SMALL_BLOB_BYTES) blobs.set(oid, body);
 		return body;
 	};
-	const many = async (oids: readonly Oid[]): Promise<readonly Buffer[]> => {
-		const found = await reader.contentsOf(oids);
-		return oids.map((oid, at) => {
-			const object = found[at];
-			if (object === undefined) throw missing(oid);
-			if (object.type !== "blob") throw wrongType(oid, object.type, "blob");
-			return object.body;
+	const eachBlob: Repo["eachBlob"] = (oids, act) =>
+		reader.each(oids, (found, at) => {
+			const oid = oids[at] ?? "";
+			if (found === undefined) throw missing(oid);
+			if (found.type !== "blob") throw wrongType(oid, found.type, "blob");
+			act(found.body, at);
 		});
-	};
 	const find = async (from: Oid, path: string): Promise<TreeEntry | undefined> => {
 		let { tree: at } = await commit(from);
 		let entry: TreeEntry | undefined;
@@ -141,7 +139,7 @@ export const openRepo = (gitDir: string): Repo => {
 		gitDir: root,
 		read,
 		blob,
-		blobs: many,
+		eachBlob,
 		tree,
 		eachFile: async (oid, act) => eachFile(oid, await readAs(oid, "tree"), act),
 		commit,

@@ -1,13 +1,12 @@
-import type { BigIntStats } from "node:fs";
 import type { IgnoreJudge } from "./ignore.ts";
-import { bytesOf, type Place, pathOf } from "./place.ts";
+import { bytesOf, kindOf, type Place, pathOf, type Status } from "./place.ts";
 import { isSettled } from "./settled.ts";
 import type { KnownDirectory } from "./snapshot-cache.ts";
 
 /** What is in a directory, with its status. */
 export interface Found {
 	readonly name: string;
-	readonly stat: BigIntStats;
+	readonly stat: Status;
 }
 
 /** Which `.gitignore` files have a say in a directory. */
@@ -24,16 +23,17 @@ export const NO_RULES: Rules = { asking: "no", key: "" };
 export const rulesIn = (inherited: Rules, { path }: Place, found: readonly Found[], now: number): Rules => {
 	const stat = found.find(({ name }) => name === ".gitignore")?.stat;
 	if (inherited.asking === "never" || stat === undefined) return inherited;
-	if (stat.isFIFO() || stat.isCharacterDevice() || stat.isBlockDevice()) return { asking: "never", key: undefined };
+	const kind = kindOf(stat);
+	if (kind === "pipe" || kind === "device") return { asking: "never", key: undefined };
 	// Of a link or a directory of that name git takes no notice.
-	if (!stat.isFile()) return inherited;
+	if (kind !== "file") return inherited;
 	if (inherited.key === undefined || !isSettled(stat.ctimeNs, now)) return { asking: "yes", key: undefined };
 	const { dev, ino, size, mtimeNs, ctimeNs } = stat;
 	return { asking: "yes", key: `${inherited.key}/${path}\0${dev} ${ino} ${size} ${mtimeNs} ${ctimeNs}\0` };
 };
 
 /** The same name may be judged another way as a directory. */
-const kindOf = ({ name, stat }: Found): string => (stat.isDirectory() ? `${name}/` : name);
+const asked = ({ name, stat }: Found): string => (kindOf(stat) === "directory" ? `${name}/` : name);
 
 /**
  * What of a directory its rules leave in. Git is asked, but for what it was asked before under the same rules. What it cannot
@@ -50,15 +50,15 @@ export const withoutIgnored = async <One extends Found>(
 	if (rules.asking !== "yes") return found;
 	const key = rules.key === undefined ? undefined : `${rules.key}${place.path}`;
 	const known = key !== undefined && last?.ignored?.key === key ? last.ignored.answers : new Map<string, boolean>();
-	const open = found.filter((one) => !known.has(kindOf(one)));
+	const open = found.filter((one) => !known.has(asked(one)));
 	const answers = open.length === 0 ? [] : await judge.ignored(open.map(({ name }) => bytesOf(pathOf(place, name))));
-	const judged = new Map(open.map((one, at) => [kindOf(one), answers[at]]));
-	const verdicts = found.map((one) => known.get(kindOf(one)) ?? judged.get(kindOf(one)));
+	const judged = new Map(open.map((one, at) => [asked(one), answers[at]]));
+	const verdicts = found.map((one) => known.get(asked(one)) ?? judged.get(asked(one)));
 	if (key !== undefined) {
 		const kept = new Map<string, boolean>();
 		found.forEach((one, at) => {
 			const verdict = verdicts[at];
-			if (verdict !== undefined) kept.set(kindOf(one), verdict);
+			if (verdict !== undefined) kept.set(asked(one), verdict);
 		});
 		next.ignored = { key, answers: kept };
 	}

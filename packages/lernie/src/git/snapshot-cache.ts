@@ -1,11 +1,8 @@
-import type { BigIntStats } from "node:fs";
+import type { Status } from "./place.ts";
 import { isSettled } from "./settled.ts";
 import type { Oid, TreeEntry } from "./types.ts";
 
-/** What tells that nothing was done to a file: a change to its content, type or mode changes one of these. */
-type FileStatus = Pick<BigIntStats, "dev" | "ino" | "size" | "mode" | "mtimeNs" | "ctimeNs">;
-
-export const isSameFile = (a: FileStatus, b: FileStatus): boolean =>
+export const isSameFile = (a: Status, b: Status): boolean =>
 	a.ctimeNs === b.ctimeNs &&
 	a.mtimeNs === b.mtimeNs &&
 	a.ino === b.ino &&
@@ -14,7 +11,8 @@ export const isSameFile = (a: FileStatus, b: FileStatus): boolean =>
 	a.dev === b.dev;
 
 /** A file whose content is known by its status, and is in the record. */
-export interface KnownFile extends FileStatus {
+export interface KnownFile {
+	readonly status: Status;
 	readonly entry: TreeEntry;
 }
 
@@ -24,7 +22,7 @@ export interface KnownDirectory {
 	files: (KnownFile | undefined)[];
 	/** Its tree as it was recorded last. */
 	tree: { readonly entries: readonly TreeEntry[]; readonly oid: Oid } | undefined;
-	/** What git said of names in it, under rules that `key` stands for: `judge.ts` of the same kind of entry, same answer. */
+	/** What git said of names in it, under the rules that `key` stands for. */
 	ignored: { readonly key: string; readonly answers: Map<string, boolean> } | undefined;
 }
 
@@ -33,17 +31,14 @@ export interface SnapshotCache {
 	/** Begins a snapshot: what neither this one nor the last one met is forgotten. */
 	begin(): void;
 	/** What is known of an open directory, and the place for what this snapshot learns of it. */
-	directory(stat: BigIntStats): { readonly last: KnownDirectory | undefined; readonly next: KnownDirectory };
+	directory(status: Status): { readonly last: KnownDirectory | undefined; readonly next: KnownDirectory };
 	/** Verdicts on contents of `.gitmodules` and `.gitattributes`; `null` is a good one. */
 	readonly verdicts: Map<string, string | null>;
 }
 
 /** What can be known of a file by its status; undefined where it may change unseen since `readMs` (racy: younger than 100 ms). */
-export const knownFile = (stat: BigIntStats, entry: TreeEntry, readMs: number): KnownFile | undefined => {
-	if (!isSettled(stat.ctimeNs, readMs)) return undefined;
-	const { dev, ino, size, mode, mtimeNs, ctimeNs } = stat;
-	return { dev, ino, size, mode, mtimeNs, ctimeNs, entry };
-};
+export const knownFile = (status: Status, entry: TreeEntry, readMs: number): KnownFile | undefined =>
+	isSettled(status.ctimeNs, readMs) ? { status, entry } : undefined;
 
 /** Directories are known by their inodes: one that is moved keeps what is in it. */
 export const createSnapshotCache = (): SnapshotCache => {

@@ -1,16 +1,19 @@
-import { closeSync, fstatSync } from "node:fs";
+import { closeSync } from "node:fs";
 import { setImmediate as breathe } from "node:timers/promises";
 import type { IgnoreJudge } from "./ignore.ts";
 import {
 	bytesOf,
 	DEEPEST,
 	inside,
+	type Kind,
+	kindOf,
 	lastingBytesOf,
 	namesIn,
 	openDirectory,
 	type Place,
 	pathOf,
 	statusOf,
+	statusOfOpen,
 } from "./place.ts";
 import { type RecordContext, recordFile, whyUnreadable } from "./record-file.ts";
 import { type Found, NO_RULES, type Rules, rulesIn, withoutIgnored } from "./rules.ts";
@@ -79,7 +82,7 @@ const meet = async (
 		try {
 			const stat = statusOf(place.fd, name);
 			const known = find(name, at);
-			met.push({ name, stat, at, known: known !== undefined && isSameFile(known, stat) ? known : undefined });
+			met.push({ name, stat, at, known: known !== undefined && isSameFile(known.status, stat) ? known : undefined });
 		} catch (error) {
 			leaveOut(walk, place, name, whyUnreadable(error));
 		}
@@ -98,10 +101,7 @@ const openPlace = (walk: Walk, place: Place, name: string): { place: Place; name
 	}
 };
 
-const kindOf = ({ stat }: Found): string => {
-	if (stat.isSocket()) return "a socket";
-	return stat.isFIFO() ? "a named pipe" : "a device";
-};
+const SPECIAL: Partial<Record<Kind, string>> = { socket: "a socket", pipe: "a named pipe", device: "a device" };
 
 const isSameEntry = (a: TreeEntry, b: TreeEntry | undefined): boolean =>
 	a === b || (b !== undefined && a.oid === b.oid && a.mode === b.mode && a.name.equals(b.name));
@@ -141,28 +141,28 @@ const recordDirectory = async (
 	}
 };
 
-/** Records what is not known by its status; a reason why it cannot be is pushed to `unrecorded`. */
-const record = async (
-	walk: Walk,
-	place: Place,
-	found: Found,
-	rules: Rules,
-	keep: (known: KnownFile) => void,
-): Promise<TreeEntry | undefined> => {
+/** What a name of a directory became, and what is to be known of it. */
+interface Taken {
+	readonly entry: TreeEntry;
+	readonly known?: KnownFile | undefined;
+}
+
+/** Records what is not known by its status; what cannot be recorded is named, and becomes nothing. */
+const record = async (walk: Walk, place: Place, found: Found, rules: Rules): Promise<Taken | undefined> => {
 	const { name, stat } = found;
 	const refuse = (why: string): undefined => leaveOut(walk, place, name, why);
 	if (pathOf(place, name).length > LONGEST) return refuse("the path is too long");
-	if (stat.isDirectory()) {
+	const kind = kindOf(stat);
+	if (kind === "directory") {
 		if (specialName(name) !== undefined) return refuse("git refuses a directory of this name");
-		return place.depth >= DEEPEST ? refuse("nested too deep") : recordDirectory(walk, place, name, rules);
+		if (place.depth >= DEEPEST) return refuse("nested too deep");
+		const entry = await recordDirectory(walk, place, name, rules);
+		return entry === undefined ? undefined : { entry };
 	}
-	if (!stat.isFile() && !stat.isSymbolicLink()) return refuse(kindOf(found));
+	const special = SPECIAL[kind];
+	if (special !== undefined) return refuse(special);
 	const recorded = await recordFile(walk, place.fd, name, stat);
-	if (recorded.kind === "unrecorded") return refuse(recorded.why);
-	const { entry, known } = recorded;
-	// Only what is durable may be taken for recorded the next time.
-	if (known !== undefined) walk.batch.afterFlush(() => keep(known));
-	return entry;
+	return recorded.kind === "unrecorded" ? refuse(recorded.why) : recorded;
 };
 
 interface Walked {
@@ -179,20 +179,25 @@ export const walkPlace = async (
 	inherited: Rules = NO_RULES,
 ): Promise<Walked> => {
 	const now = Date.now();
-	const { last, next } = walk.cache.directory(fstatSync(place.fd, { bigint: true }));
+	const { last, next } = walk.cache.directory(statusOfOpen(place.fd));
 	const met = await meet(walk, place, names, last);
 	const rules = rulesIn(inherited, place, met, now);
 	const kept = await withoutIgnored(walk.ignore, place, met, rules, last, next);
 	next.names = names;
 	const entries: TreeEntry[] = [];
+	const learned: [at: number, known: KnownFile][] = [];
 	for (const one of kept) {
-		const { at } = one;
-		next.files[at] = one.known;
-		const keep = (known: KnownFile): void => {
-			next.files[at] = known;
-		};
-		const entry = one.known?.entry ?? (await record(walk, place, one, rules, keep));
-		if (entry !== undefined) entries.push(entry);
+		const taken: Taken | undefined = one.known ?? (await record(walk, place, one, rules));
+		if (taken === undefined) continue;
+		entries.push(taken.entry);
+		if (one.known !== undefined) next.files[one.at] = one.known;
+		else if (taken.known !== undefined) learned.push([one.at, taken.known]);
+	}
+	// Only what is durable may be taken for recorded the next time.
+	if (learned.length > 0) {
+		walk.batch.afterFlush(() => {
+			for (const [at, known] of learned) next.files[at] = known;
+		});
 	}
 	await takeTurns(walk);
 	return { entries, last, next };
