@@ -27,7 +27,7 @@ export interface WorkspaceOptions {
 	readonly existing?: boolean;
 }
 
-export interface Entry {
+interface Entry {
 	readonly number: number;
 	readonly file: string;
 	readonly text: string;
